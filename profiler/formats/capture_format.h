@@ -2,11 +2,11 @@
 /*
  * Describes the fields and tables of a capture, for its writer and its reader.
  *
- * docs/capture-format.md has the format. A table is written in blocks of equal structs. A block has
- * a column for each member: numbers near each other take few bytes, and compress well.
+ * docs/capture-format.md has the format. A table is written in blocks of equal structs. A block
+ * has a column for each member: numbers near each other take few bytes, and compress well.
  *
- * A table's struct is that of the result where possible. A text
- * (CELL_TEXT) is a pointer in memory. In the file it is a number, from 1 on, or 0 for NULL.
+ * A table's struct is that of the result where possible. A text (CELL_TEXT) is a pointer in
+ * memory. In the file it is a number, from 1 on, or 0 for NULL.
  */
 #ifndef PROFILER_FORMATS_CAPTURE_FORMAT_H
 #define PROFILER_FORMATS_CAPTURE_FORMAT_H

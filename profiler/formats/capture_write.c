@@ -49,8 +49,8 @@ static void put_message(struct writing *w)
 /* ---- texts ---- */
 
 /*
- * Returns the number of a text, written if it is new, or 0 for NULL. Texts with
- * different addresses get different numbers.
+ * Returns the number of a text, written if it is new, or 0 for NULL. Texts with different
+ * addresses get different numbers.
  */
 static uint32_t text_number(struct writing *w, const char *text)
 {

@@ -4,14 +4,14 @@
  * project), as a JSON object: chrome://tracing, Perfetto and many scripts read it.
  *
  * The format knows only processes and their threads. A device of a process is a process here;
- * streams, waits and ranges are threads. Their numbers are beyond those that Linux uses. Times are
- * in microseconds since the beginning, with three decimals: exact to the nanosecond. Categories and
- * arguments of GPU work have the names of PyTorch's traces (Kineto).
+ * streams, waits and ranges are threads. Their numbers are beyond those that Linux uses. Times
+ * are in microseconds since the beginning, with three decimals: exact to the nanosecond.
+ * Categories and arguments of GPU work have the names of PyTorch's traces (Kineto).
  *
  * Flows are those of version 2 of the format: members of the slices that they connect.
  *
- * Stacks are shared: an event refers to its innermost frame in `stackFrames`, by `sf`. CPU samples
- * are events of phase P.
+ * Stacks are shared: an event refers to its innermost frame in `stackFrames`, by `sf`. CPU
+ * samples are events of phase P.
  */
 #include "profiler/formats/writer.h"
 

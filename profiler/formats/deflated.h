@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Embeds bytes and numbers in a text file, compressed (gzip.h) and encoded as base64. Pages unpack
- * them with DecompressionStream("gzip").
+ * Embeds bytes and numbers in a text file, compressed (gzip.h) and encoded as base64. Pages
+ * unpack them with DecompressionStream("gzip").
  *
  * A number takes a byte for every 7 bits, the lowest first. The highest bit of a byte is set if
  * more bytes follow.

@@ -3,8 +3,8 @@
  * Lays out a flame graph: chooses the frames of a call tree, and their positions.
  *
  * Frames that are too small to see at any reasonable zoom, or too deep, are left out and counted.
- * Their time, operations and bytes go to the box of the nearest caller that has a box. So the sums
- * over the boxes are those of the tree.
+ * Their time, operations and bytes go to the box of the nearest caller that has a box. So the
+ * sums over the boxes are those of the tree.
  */
 #ifndef PROFILER_FORMATS_FLAME_LAYOUT_H
 #define PROFILER_FORMATS_FLAME_LAYOUT_H

@@ -2,8 +2,8 @@
 /*
  * Reads folded stacks, from this profiler or others, as a result.
  *
- * A line is a stack and its weight, behind the last space: "root;caller;callee 12" (Brendan Gregg's
- * stackcollapse-*.pl, https://github.com/brendangregg/FlameGraph).
+ * A line is a stack and its weight, behind the last space: "root;caller;callee 12" (Brendan
+ * Gregg's stackcollapse-*.pl, https://github.com/brendangregg/FlameGraph).
  *
  * The format has no unit. Weights become the ns and the count of rows, and sample_ns is 1. The
  * class of a frame follows from its name, as folded.c writes it: "[GPU_Kernel]gemm", "f

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writes the sums and losses of a run as JSON for other programs: docs/summary-format.md describes
- * it. The file has all sums, not only the longest, and all counts of losses.
+ * Writes the sums and losses of a run as JSON for other programs: docs/summary-format.md
+ * describes it. The file has all sums, not only the longest, and all counts of losses.
  */
 #include "profiler/formats/writer.h"
 

@@ -3,8 +3,8 @@
  * Writes messages of the OpenTelemetry Protocol (OTLP) into memory, in either of its encodings.
  *
  * These are protocol buffers, and JSON as the OTLP specification defines it: names in
- * lowerCamelCase, trace and span ids in hexadecimal, enums as numbers, 64-bit integers as strings.
- * Each field is given with its number and its name: each encoding takes its own.
+ * lowerCamelCase, trace and span ids in hexadecimal, enums as numbers, 64-bit integers as
+ * strings. Each field is given with its number and its name: each encoding takes its own.
  *
  *	otlp_begin(&o, OTLP_JSON);
  *	otlp_open_list(&o, "resourceSpans");

@@ -11,8 +11,8 @@
  * kept. What other users have put in the way is refused (guarded_path.h).
  *
  * The file itself is written at the end where no file can be made beside it: the folder is not
- * writable, or the file is a mount point or another user's. So is a descriptor (/dev/fd/3). Devices
- * and FIFOs are written to directly.
+ * writable, or the file is a mount point or another user's. So is a descriptor (/dev/fd/3).
+ * Devices and FIFOs are written to directly.
  */
 #ifndef PROFILER_FORMATS_OUTPUT_FILE_H
 #define PROFILER_FORMATS_OUTPUT_FILE_H

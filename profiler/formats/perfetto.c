@@ -10,9 +10,9 @@
  *	track_event/: track_descriptor.proto, process_descriptor.proto, thread_descriptor.proto,
  *	  counter_descriptor.proto, track_event.proto, debug_annotation.proto
  *
- * All packets are of one sequence and in order of time. Texts, frames and stacks are interned: the
- * first packet that refers to one brings it along. Each kind of interned data has its own numbers.
- * What has a number in the result uses that, plus 1.
+ * All packets are of one sequence and in order of time. Texts, frames and stacks are interned:
+ * the first packet that refers to one brings it along. Each kind of interned data has its own
+ * numbers. What has a number in the result uses that, plus 1.
  *
  * Readers ignore unknown fields: the stacks of launches and operations (TrackEvent.callstack_iid)
  * show only in readers of 2026 and later.

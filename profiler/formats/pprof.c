@@ -4,9 +4,9 @@
  * github.com/google/pprof, compressed by gzip. The numbers below are those of its fields.
  *
  * A row is a sample. Its kind, and where it ran, are labels. A frame is a location with one line,
- * and a function with that location's number. The address of a location is its offset in the file:
- * frames have names, so that readers need no more. A mapping is a file, from its first byte to the
- * last page in which a function was seen.
+ * and a function with that location's number. The address of a location is its offset in the
+ * file: frames have names, so that readers need no more. A mapping is a file, from its first byte
+ * to the last page in which a function was seen.
  *
  * Protocol buffers prescribe no order of fields. A text is written when it is first referred to.
  */

@@ -2,8 +2,8 @@
 /*
  * Writes metrics in Prometheus's text format, as node_exporter's textfile collector reads it.
  *
- * Each metric has HELP and TYPE, and its samples are together. Histograms have cumulative buckets.
- * Units are seconds and bytes. docs/metrics.md lists the metrics.
+ * Each metric has HELP and TYPE, and its samples are together. Histograms have cumulative
+ * buckets. Units are seconds and bytes. docs/metrics.md lists the metrics.
  *
  * Source: "Exposition formats", text format 0.0.4, prometheus.io.
  */

@@ -2,7 +2,8 @@
 /*
  * Finds the operation that a call waited for, if the call waits for one stream.
  *
- * It is the last operation to end during the call, of those surely launched before the call began.
+ * It is the last operation to end during the call, of those surely launched before the call
+ * began.
  *
  * Add operations in the order of their starts. Ask for a call once all operations are added that
  * began up to SPAN_LINKS_CLOCK_ERROR_NS after its end. A link that may be wrong is not made. The

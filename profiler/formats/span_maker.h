@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes OpenTelemetry spans from the records of a run: docs/otlp.md describes their contents. Both
- * spans.h (at the end of a run) and live_spans.h (during a run) use it.
+ * Makes OpenTelemetry spans from the records of a run: docs/otlp.md describes their contents.
+ * Both spans.h (at the end of a run) and live_spans.h (during a run) use it.
  *
  *	span_maker_add(maker, result, &span);	... each call and each operation
  *	span_maker_end(maker, result, &sums);	the rest, and the run's own span
@@ -10,16 +10,16 @@
  * request is a whole ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1), with a
  * resource for each process. Memory is one request, and 48 bytes for each thread that made calls.
  *
- * A span's number in the trace is a hash of what identifies it. For a call that is its process, its
- * correlation id or thread, and its start; for an operation its place on the GPU, its times and its
- * work. So an operation knows the number of the call that started it, without any state. A span has
- * one id wherever and whenever it is made: in files, at collectors, from a capture. Two spans
- * collide with a chance of one in 2^63.
+ * A span's number in the trace is a hash of what identifies it. For a call that is its process,
+ * its correlation id or thread, and its start; for an operation its place on the GPU, its times
+ * and its work. So an operation knows the number of the call that started it, without any state.
+ * A span has one id wherever and whenever it is made: in files, at collectors, from a capture.
+ * Two spans collide with a chance of one in 2^63.
  *
  * A call may be linked to the operation that it waited for: spans.h.
  *
- * Functions that send return 0, -ENOMEM, or what `put` returned. On error the spans of that request
- * are lost; further spans may be added.
+ * Functions that send return 0, -ENOMEM, or what `put` returned. On error the spans of that
+ * request are lost; further spans may be added.
  */
 #ifndef PROFILER_FORMATS_SPAN_MAKER_H
 #define PROFILER_FORMATS_SPAN_MAKER_H
@@ -78,8 +78,8 @@ uint64_t span_of_call(const struct result *result, const struct timeline_record 
 uint64_t span_of_launch(uint32_t process, uint32_t correlation, uint64_t start_ns);
 
 /*
- * Returns the number of the outer call that a call is nested in, or SPAN_OF_RUN. Ask for all calls
- * in the order of their starts. The last calls of a thread may be asked for again, with
+ * Returns the number of the outer call that a call is nested in, or SPAN_OF_RUN. Ask for all
+ * calls in the order of their starts. The last calls of a thread may be asked for again, with
  * further calls among them.
  */
 uint64_t span_maker_around(struct span_maker *maker, const struct result *result,
@@ -89,8 +89,8 @@ uint64_t span_maker_around(struct span_maker *maker, const struct result *result
 bool span_waits_for_stream(const struct result *result, const struct timeline_record *record);
 
 /*
- * Adds a span. Calls may pass different results, if each has the places and stacks of all spans not
- * sent yet.
+ * Adds a span. Calls may pass different results, if each has the places and stacks of all spans
+ * not sent yet.
  */
 int span_maker_add(struct span_maker *maker, const struct result *result, const struct span *span);
 

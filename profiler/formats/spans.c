@@ -51,7 +51,7 @@ static void add_missing(void *context, const char *name, const char *text, uint6
 }
 
 /*
- * Returns whether no operation of the run is missing: a missing one may be what a call waited for.
+ * Returns whether the run has all its operations. A missing one may be what a call waited for.
  */
 static bool is_complete(const struct result *result, const struct trace_sums *sums)
 {

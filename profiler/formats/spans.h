@@ -9,8 +9,9 @@
  * A call that is nested in another call of its thread is a child of that call. An operation whose
  * launch is unknown is a child of the run.
  *
- * A call that waited for one stream is linked to the operation that it waited for. The link must be
- * certain (span_links.h), and no operation of the run may be missing; else it is a dropped link.
+ * A call that waited for one stream is linked to the operation that it waited for. The link must
+ * be certain (span_links.h), and no operation of the run may be missing; else it is a dropped
+ * link.
  *
  * Spans are in order of their starts, with two exceptions: calls that may have a link come soon
  * after their ends, and the run's span is the last. Memory is that of trace_model.h, span_maker.h
@@ -26,8 +27,8 @@
 
 /*
  * Calls `put` with each request and the number of its spans. `put` returns 0, or -errno to stop.
- * Sets `written` to what was put, and `total` to the number of spans that there are. Returns 0, or
- * -errno.
+ * Sets `written` to what was put, and `total` to the number of spans that there are. Returns 0,
+ * or -errno.
  */
 int spans_write(const struct result *result, const struct span_options *options,
 		enum otlp_encoding encoding,

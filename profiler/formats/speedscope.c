@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writes the format of speedscope: www.speedscope.app/file-format-schema.json. Frames are shared by
- * several profiles: one of all rows, then one for each kind and thread, and for each stream of a
- * device.
+ * Writes the format of speedscope: www.speedscope.app/file-format-schema.json. Frames are shared
+ * by several profiles: one of all rows, then one for each kind and thread, and for each stream of
+ * a device.
  *
  * A profile lists stacks, and separately their weights in ns. Speedscope first draws them in the
  * order of the list, as "Time Order". If the timeline has all moments of a row, its records are
@@ -10,8 +10,8 @@
  *
  * Rows without all moments have a profile of their own, whose name says "by stack". Equal stacks
  * are merged there, in depth-first order of the tree of stacks. Waits have no moments: what ran
- * meanwhile is known by sums. With more than MOMENTS_MAX records no row has moments: browsers could
- * not read the file.
+ * meanwhile is known by sums. With more than MOMENTS_MAX records no row has moments: browsers
+ * could not read the file.
  */
 #include "profiler/formats/writer.h"
 
@@ -475,8 +475,8 @@ static void put_tracks(struct walk *w)
 }
 
 /*
- * Writes the profile of all rows, in order of time if all have moments; else by stack, and then the
- * moments. Returns the number of stacks.
+ * Writes the profile of all rows, in order of time if all have moments; else by stack, and then
+ * the moments. Returns the number of stacks.
  */
 static uint64_t put_all(struct walk *w)
 {

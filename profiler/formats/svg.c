@@ -349,8 +349,8 @@ static const struct change *change_of_box(const struct picture *p, uint32_t box)
 }
 
 /*
- * Returns the kind of change of a box. The root has none: its difference is that of the lengths of
- * the runs, which the text above tells.
+ * Returns the kind of change of a box. The root has none: its difference is that of the lengths
+ * of the runs, which the text above tells.
  */
 static enum change_kind change_kind_of_box(const struct picture *p, uint32_t box)
 {

@@ -3,8 +3,8 @@
  * Computes what traces show of a GPU operation beyond its record: a kernel's occupancy
  * (occupancy.h), the hardware counters of its launch (counters.h), and the bandwidth of a copy.
  *
- * A kernel has the counters of the launch with its process and correlation id. Each value is given
- * out once, so ask once for each record, in order of time.
+ * A kernel has the counters of the launch with its process and correlation id. Each value is
+ * given out once, so ask once for each record, in order of time.
  *
  * Memory is 12 bytes for each value, and a fixed 32 KiB.
  */

@@ -10,21 +10,19 @@
  *
  * Derived from the records, for all formats alike:
  *  - Lanes. Slices on one track never overlap. A record without a duration is an instant.
- *  - Flows, from a launch to each operation that it started. A launch of the
- *    process has the operation's correlation id. If several do, it is the last one that did not
- *    begin after the operation. An
+ *  - Flows, from a launch to each operation that it started. The launch has the operation's process
+ *    and correlation id. Of several, it is the last one that did not begin after the operation. An
  *    operation without such a launch has no flow. So every flow has both ends, the earlier one
- *first.
- *  - NVTX ranges. The timeline has no record of them, but stacks of launches show which ranges were
- *    open. A range lasts from the first to the last of a thread's consecutive launches that show
- *it. So ranges look shorter than they were. Two in a row with one name, and no launch between them,
- *    look like one.
+ *    first.
+ *  - NVTX ranges. The timeline has no record of them, but stacks of launches show which ranges
+ *    were open. A range lasts from the first to the last of a thread's consecutive launches that
+ *    show it. So ranges look shorter than they were. Two in a row with one name, and no launch
+ *    between them, look like one.
  *  - Counters of each device of a process: operations that run, and operations that were launched
- *    but have not started. Operations without a flow are not
- *    in the second counter.
+ *    but have not started. Operations without a flow are not in the second counter.
  *
  * Records stay in the timeline's file. Memory is 12 bytes for each record, 24 during sorting; 4
- *more if there are NVTX ranges; and 16 for each record that is open at a time.
+ * more if there are NVTX ranges; and 16 for each record that is open at a time.
  */
 #ifndef PROFILER_FORMATS_TRACE_MODEL_H
 #define PROFILER_FORMATS_TRACE_MODEL_H
@@ -107,9 +105,9 @@ enum trace_interface { TRACE_UNKNOWN_API, TRACE_RUNTIME_API, TRACE_DRIVER_API };
 enum trace_interface trace_interface(const struct frame_info *frame);
 
 /*
- * Returns the error of a failed launch or wait: "cudaErrorInvalidValue"; "error 1234" if the error
- * has no name, or the interface is unknown. Returns NULL if the call did not fail. `stack` is the
- * record's in the result.
+ * Returns the error of a failed launch or wait: "cudaErrorInvalidValue"; "error 1234" if the
+ * error has no name, or the interface is unknown. Returns NULL if the call did not fail. `stack`
+ * is the record's in the result.
  */
 #define TRACE_ERROR_BYTES 24
 const char *trace_error(const struct result *result, const struct timeline_record *record,

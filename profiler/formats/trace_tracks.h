@@ -65,7 +65,8 @@ void trace_tracks_release(struct trace_tracks *tracks);
 
 /*
  * Takes a free lane of the track `base` for a slice: the lowest of the first 64 lanes, or any
- * other. The lane is new if the count of tracks has grown. Returns TRACE_NO_TRACK if out of memory.
+ * other. The lane is new if the count of tracks has grown. Returns TRACE_NO_TRACK if out of
+ * memory.
  */
 uint32_t trace_tracks_take(struct trace_tracks *tracks, uint32_t base);
 void trace_tracks_give_back(struct trace_tracks *tracks, uint32_t track);

@@ -2,8 +2,8 @@
 /*
  * Chooses the value columns that samples have in pprof and in OTLP profiles.
  *
- * The columns are the time of each kind of row, and the operations and copied bytes of GPU work. If
- * rows have a weight in place of time (--weight), they are operations, and that weight.
+ * The columns are the time of each kind of row, and the operations and copied bytes of GPU work.
+ * If rows have a weight in place of time (--weight), they are operations, and that weight.
  */
 #ifndef PROFILER_FORMATS_VALUE_COLUMNS_H
 #define PROFILER_FORMATS_VALUE_COLUMNS_H

@@ -70,8 +70,8 @@ extern const struct writer pprof_writer;
 extern const struct writer otlp_profiles_writer;
 
 /*
- * The JSON of speedscope: one profile of everything, then one for each thread and each stream of a
- * device. Samples are in order of time where that is known.
+ * The JSON of speedscope: one profile of everything, then one for each thread and each stream of
+ * a device. Samples are in order of time where that is known.
  */
 extern const struct writer speedscope_writer;
 

@@ -2,8 +2,8 @@
 /*
  * Opens and writes the output files of a run, each a path and its format.
  *
- * All files are opened before the target starts, so that a mistake shows at once. They are written
- * at the end, one after the other.
+ * All files are opened before the target starts, so that a mistake shows at once. They are
+ * written at the end, one after the other.
  */
 #ifndef PROFILER_OUTPUT_OUTPUTS_H
 #define PROFILER_OUTPUT_OUTPUTS_H
@@ -31,9 +31,9 @@ struct outputs {
 unsigned int outputs_need(const struct output_choice *choices, uint32_t count);
 
 /*
- * Opens all outputs. Returns 0, or -errno of choice number `*failed`; -EBUSY: stdout, or one file,
- * is there twice. On error no output is open, except after -EAGAIN (a FIFO without a reader): the
- * outputs before it are, and outputs_go_on tries again from there.
+ * Opens all outputs. Returns 0, or -errno of choice number `*failed`; -EBUSY: stdout, or one
+ * file, is there twice. On error no output is open, except after -EAGAIN (a FIFO without a
+ * reader): the outputs before it are, and outputs_go_on tries again from there.
  */
 int outputs_open(struct outputs *outputs, const struct output_choice *choices, uint32_t count,
 		 uint32_t *failed);
@@ -46,8 +46,8 @@ bool outputs_take_stdout(const struct outputs *outputs);
 int outputs_folder(const struct outputs *outputs);
 
 /*
- * Writes output number `at` and puts it in place. Returns 0, or -errno. If output_lacks_room, call
- * it again once the file system of outputs_place has more room.
+ * Writes output number `at` and puts it in place. Returns 0, or -errno. If output_lacks_room,
+ * call it again once the file system of outputs_place has more room.
  */
 int outputs_write(struct outputs *outputs, uint32_t at, const struct result *result,
 		  const struct writer_options *options, struct written *written);

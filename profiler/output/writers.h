@@ -14,8 +14,8 @@ extern const struct writer *const writers[];
 const struct writer *writer_with_name(const char *name);
 
 /*
- * Returns the format for the extension of a path, or NULL if no format has the extension: the user
- * expects something else. A name like ".x" has no extension.
+ * Returns the format for the extension of a path, or NULL if no format has the extension: the
+ * user expects something else. A name like ".x" has no extension.
  */
 const struct writer *writer_for_path(const char *path);
 

@@ -3,7 +3,7 @@
  * Writes a report: a page (html/) with the result as its data, which html/data.js reads.
  *
  * The data is numbers and texts (deflated.h), in tables. A table is its number of rows, and then
- *one column after the other.
+ * one column after the other.
  *
  *	format      7
  *	texts       their lengths; then all of them

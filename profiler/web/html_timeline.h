@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the run's timeline (profiler/model/timeline.h) into a page, which html/timeline.js reads.
+ * Writes the run's timeline (profiler/model/timeline.h) into a page, which html/timeline.js
+ * reads.
  *
  * The timeline is in parts. Each part is an element with compressed numbers (deflated.h). So the
  * page unpacks one part after the other, and stays responsive.
@@ -13,9 +14,9 @@
  *	1, sums     of short records, in that order
  *	2, the end  once, at last
  *
- * Parts of records and of sums have a table of groups, and then a table of records. The groups take
- * their records from that table in turn. A table is its number of rows, and then one column after
- * the other.
+ * Parts of records and of sums have a table of groups, and then a table of records. The groups
+ * take their records from that table in turn. A table is its number of rows, and then one column
+ * after the other.
  *
  *	groups      kind, place plus 1, number of records,
  *	            start of the first record: ns since the command's start, signed
@@ -34,9 +35,9 @@
  * Signed numbers are 2n, and -2n-1 below 0. Stacks and places have the page's numbers.
  *
  * A page holds as many records as a browser can. Beyond that, the shortest records are summed up,
- *by kind, place, stack and bin of the run's time. Duration and bytes of a sum are exactly those of
- *its records. A sum begins with the first of them, or behind the sum before it at this place.
- *Nothing is left out.
+ * by kind, place, stack and bin of the run's time. Duration and bytes of a sum are exactly those
+ * of its records. A sum begins with the first of them, or behind the sum before it at this place.
+ * Nothing is left out.
  */
 #ifndef PROFILER_WEB_HTML_TIMELINE_H
 #define PROFILER_WEB_HTML_TIMELINE_H
@@ -65,8 +66,8 @@ void html_timeline_mark(const struct html_timeline *h, uint32_t *stacks, uint32_
 			uint32_t value);
 
 /*
- * Writes the parts. `stacks` and `places` give the page's numbers, by those of the result. Returns
- * 0, -ENOMEM or -EIO. Records that can no longer be read are counted as lost.
+ * Writes the parts. `stacks` and `places` give the page's numbers, by those of the result.
+ * Returns 0, -ENOMEM or -EIO. Records that can no longer be read are counted as lost.
  */
 int html_timeline_write(struct html_timeline *h, const uint32_t *stacks, const uint32_t *places,
 			FILE *out);
