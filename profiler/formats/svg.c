@@ -180,7 +180,7 @@ static void put_label(FILE *out, const struct frame_label *label)
 }
 
 /* Returns one of four strengths of a colour. It depends on the name alone. */
-static const char *strength(const char *name)
+static const char *shade_of(const char *name)
 {
 	static const char *const words[] = {"", " b", " c", " d"};
 	uint32_t hash = 2166136261u, c;
@@ -473,7 +473,7 @@ static void write_box(const struct picture *p, uint32_t at)
 	frame_label_fit(&label, frame, (uint32_t)(width > 8 ? (width - 8) / COLUMN : 0));
 	fprintf(p->out, "<g class=\"%s%s\"><title>",
 		at == 0 ? "root" : colour_word(p, colour_of(p, at)),
-		at == 0 || p->comparison ? "" : strength(frame->name));
+		at == 0 || p->comparison ? "" : shade_of(frame->name));
 	markup_xml(p->out, frame->name, TITLE_CHARACTERS);
 	fprintf(p->out, "\n%s, ", amount_text(p, time, box->total_ns));
 	markup_xml(p->out, share_text(share, box->total_ns, p->all_ns), TEXT_BYTES);

@@ -245,7 +245,7 @@ static void number_flows(struct trace_model *m, const uint64_t *keys, const uint
 }
 
 /* Connects launches with operations. Returns 0, or -errno. */
-static int connect(struct trace_model *m)
+static int connect_flows(struct trace_model *m)
 {
 	uint64_t ends = m->sums.count[TIMELINE_LAUNCH] + m->sums.count[TIMELINE_GPU_OPERATION];
 	uint64_t *keys = malloc((ends + 1) * sizeof(*keys));
@@ -266,7 +266,7 @@ static int connect(struct trace_model *m)
 /* ---- start and end ---- */
 
 /* Sorts the records, and makes the tracks. Returns 0, or -errno. */
-static int arrange(struct trace_model *m)
+static int sort_records(struct trace_model *m)
 {
 	uint64_t *times = malloc((m->count + UINT64_C(1)) * sizeof(*times));
 	uint8_t *uses = calloc(m->result->place_count + 1u, 1);
@@ -284,7 +284,7 @@ static int arrange(struct trace_model *m)
 }
 
 /* Allocates what the events need. Returns 0, or -errno. */
-static int prepare(struct trace_model *m)
+static int allocate(struct trace_model *m)
 {
 	size_t count = m->count + (size_t)1, tracks = m->tracks.first_count + (size_t)1;
 
@@ -300,7 +300,7 @@ static int prepare(struct trace_model *m)
 	if (!m->flow || !m->flow_device || !m->ranges || !m->counters ||
 	    (m->has_ranges && !m->next_range))
 		return -ENOMEM;
-	return connect(m);
+	return connect_flows(m);
 }
 
 struct trace_model *trace_model_new(const struct result *result)
@@ -319,9 +319,9 @@ struct trace_model *trace_model_new(const struct result *result)
 	m->pages = malloc(PAGES * sizeof(*m->pages));
 	for (uint32_t i = 0; m->pages && i < PAGES; i++)
 		m->pages[i].number = UINT64_MAX;
-	err = arrange(m);
+	err = sort_records(m);
 	if (!err)
-		err = prepare(m);
+		err = allocate(m);
 	if (m->sums.first_ns == UINT64_MAX)
 		m->sums.first_ns = 0;
 	if (!err)
@@ -416,7 +416,7 @@ static struct open heap_pop(struct trace_model *m)
 
 /* ---- counters ---- */
 
-static void show(const struct trace_model *m, struct trace_event event)
+static void emit(const struct trace_model *m, struct trace_event event)
 {
 	event.time_ns = m->now_ns;
 	m->visit(m->context, &event);
@@ -426,7 +426,7 @@ static void show(const struct trace_model *m, struct trace_event event)
  * Shows the counters that have changed, once for each time. In long runs a device's counters are
  * shown every `interval_ns` at most: viewers cannot show more.
  */
-static void show_counters(struct trace_model *m, uint64_t interval_ns)
+static void emit_counters(struct trace_model *m, uint64_t interval_ns)
 {
 	uint32_t waiting = 0;
 
@@ -450,19 +450,20 @@ static void show_counters(struct trace_model *m, uint64_t interval_ns)
 		c->shown_running = c->running;
 		c->shown_queued = c->queued;
 		if (event.running_changed || event.queued_changed)
-			show(m, event);
+			emit(m, event);
 	}
 	m->changed_count = waiting;
 }
 
-static void move_to(struct trace_model *m, uint64_t time_ns)
+static void advance_to(struct trace_model *m, uint64_t time_ns)
 {
 	if (time_ns != m->now_ns)
-		show_counters(m, m->interval_ns);
+		emit_counters(m, m->interval_ns);
 	m->now_ns = time_ns;
 }
 
-static struct counters *change(struct trace_model *m, uint32_t device)
+/* Returns a device's counters, to be changed, and lists the device for emit_counters. */
+static struct counters *touch_counters(struct trace_model *m, uint32_t device)
 {
 	struct counters *c = &m->counters[device];
 
@@ -487,7 +488,7 @@ static uint32_t queue_flows(struct trace_model *m, uint32_t first)
 		return 0;
 	do {
 		device = m->flow_device[first + count++];
-		change(m, device & ~IS_LAST)->queued++;
+		touch_counters(m, device & ~IS_LAST)->queued++;
 	} while (!(device & IS_LAST));
 	return count;
 }
@@ -533,7 +534,7 @@ static uint32_t end_ranges(struct trace_model *m, uint32_t thread, uint32_t stac
 		return common;
 	track = trace_tracks_child(&m->tracks, thread, TRACK_RANGES);
 	for (uint32_t i = 0; i < m->before.count - common; i++)
-		show(m, (struct trace_event){.kind = TRACE_RANGE_END,
+		emit(m, (struct trace_event){.kind = TRACE_RANGE_END,
 					     .track = track,
 					     .frame = frame_of(m, m->before.stacks[i])});
 	open->stack = common ? m->before.stacks[m->before.count - common] : RESULT_ROOT;
@@ -551,7 +552,7 @@ static void begin_launch(struct trace_model *m, uint32_t thread, uint32_t rank, 
 	common = end_ranges(m, thread, stack);
 	track = trace_tracks_child(&m->tracks, thread, TRACK_RANGES);
 	for (uint32_t i = m->after.count - common; i-- > 0;)
-		show(m, (struct trace_event){.kind = TRACE_RANGE_BEGIN,
+		emit(m, (struct trace_event){.kind = TRACE_RANGE_BEGIN,
 					     .track = track,
 					     .frame = frame_of(m, m->after.stacks[i])});
 	open->stack = stack;
@@ -573,10 +574,10 @@ static void end_first(struct trace_model *m)
 	struct open open = heap_pop(m);
 	const struct trace_track *track = &m->tracks.list[open.track];
 
-	move_to(m, open.end_ns);
-	show(m, (struct trace_event){.kind = TRACE_END, .track = open.track});
+	advance_to(m, open.end_ns);
+	emit(m, (struct trace_event){.kind = TRACE_END, .track = open.track});
 	if (track->kind == TRACK_STREAM)
-		change(m, track->parent)->running--;
+		touch_counters(m, track->parent)->running--;
 	else if (track->kind == TRACK_THREAD && m->has_ranges)
 		end_launch(m, track->base, open.rank);
 	trace_tracks_give_back(&m->tracks, open.track);
@@ -591,14 +592,14 @@ static void begin_slice(struct trace_model *m, struct trace_event *event, uint32
 		return;
 	}
 	if (m->tracks.count > count)
-		show(m, (struct trace_event){.kind = TRACE_TRACK, .track = lane});
+		emit(m, (struct trace_event){.kind = TRACE_TRACK, .track = lane});
 	event->kind = TRACE_BEGIN;
 	event->track = lane;
-	show(m, *event);
+	emit(m, *event);
 	heap_push(m, (struct open){timeline_end_ns(event->record), rank, lane});
 }
 
-static void show_record(struct trace_model *m, const struct timeline_record *record, uint32_t rank)
+static void emit_record(struct trace_model *m, const struct timeline_record *record, uint32_t rank)
 {
 	struct trace_event event = {.kind = TRACE_INSTANT,
 				    .record = record,
@@ -609,7 +610,7 @@ static void show_record(struct trace_model *m, const struct timeline_record *rec
 	switch (record->kind) {
 	case TIMELINE_CPU_SAMPLE:
 		event.kind = TRACE_SAMPLE;
-		show(m, event);
+		emit(m, event);
 		return;
 	case TIMELINE_LAUNCH:
 		if (shows_ranges)
@@ -625,9 +626,9 @@ static void show_record(struct trace_model *m, const struct timeline_record *rec
 		event.first_flow = record->correlation ? m->flow[rank] : 0;
 		event.flow_count = event.first_flow != 0;
 		if (event.flow_count)
-			change(m, device)->queued--;
+			touch_counters(m, device)->queued--;
 		if (record->duration_ns)
-			change(m, device)->running++;
+			touch_counters(m, device)->running++;
 		break;
 	}
 	case TIMELINE_WAIT:
@@ -640,7 +641,7 @@ static void show_record(struct trace_model *m, const struct timeline_record *rec
 		begin_slice(m, &event, rank);
 		return;
 	}
-	show(m, event);
+	emit(m, event);
 	if (shows_ranges)
 		end_launch(m, event.track, rank);
 }
@@ -658,12 +659,12 @@ int trace_model_run(struct trace_model *m,
 			return -errno;
 		while (m->heap_count && m->heap[0].end_ns <= record->start_ns)
 			end_first(m);
-		move_to(m, record->start_ns);
-		show_record(m, record, rank);
+		advance_to(m, record->start_ns);
+		emit_record(m, record, rank);
 	}
 	while (m->heap_count && !m->failed)
 		end_first(m);
-	show_counters(m, 0);
+	emit_counters(m, 0);
 	return m->failed ? -ENOMEM : 0;
 }
 
