@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tells whether CLOCK_MONOTONIC of two runs is one clock, and how well wall clocks agree.
+ * Identifies the boot of the kernel, and bounds the error of its wall clock.
+ *
+ * Two runs share one CLOCK_MONOTONIC if their boot ids are equal.
  */
 #ifndef PROFILER_BASE_BOOT_H
 #define PROFILER_BASE_BOOT_H
@@ -9,14 +11,14 @@
 
 #define BOOT_ID_DIGITS 32
 
-/* Of a kernel since it was started, the same in all its containers; both 0: unknown. */
+/* Random id of one boot of a kernel, shared by all its containers. Both parts 0: unknown. */
 struct boot_id {
 	uint64_t part[2];
 };
 
 struct boot_id boot_id(void);
 
-/* Parses a text with the digits, as the kernel prints it. */
+/* Parses an id as the kernel prints it. Dashes are skipped. */
 struct boot_id boot_id_parse(const char *text);
 
 static inline int boot_is_same(const struct boot_id *a, const struct boot_id *b)
@@ -30,8 +32,8 @@ static inline int boot_is_known(const struct boot_id *id)
 }
 
 /*
- * How far CLOCK_REALTIME may be off, as the kernel estimates from what a time daemon says
- * (adjtimex(2), maxerror); 0: nobody synchronizes it.
+ * Returns the maximum error of CLOCK_REALTIME in ns (adjtimex(2), maxerror). Returns 0 if no time
+ * daemon synchronizes the clock.
  */
 uint64_t wall_clock_error_ns(void);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What gives profile its privilege without sudo, and what messages advise: docs/security.md has the
- * same line, which a test compares, and says what it allows.
+ * Names the file capabilities that let profile run without sudo.
+ *
+ * Messages advise them. docs/security.md quotes CAPABILITY_SETCAP and explains it; a test compares
+ * both.
  */
 #ifndef PROFILER_BASE_CAPABILITY_ADVICE_H
 #define PROFILER_BASE_CAPABILITY_ADVICE_H

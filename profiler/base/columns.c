@@ -91,7 +91,7 @@ size_t columns_fit(const char *text, unsigned int columns, unsigned int *taken)
 		size_t length = count_utf8_bytes(at);
 		unsigned int width;
 
-		if (length == 0) /* not clean: a byte that shows as one character */
+		if (length == 0) /* invalid UTF-8: the byte takes one column */
 			length = 1;
 		width = width_of(decode(at, length));
 		if (width > columns - *taken)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many columns text takes on a terminal, what of it fits, and how many the terminal has.
+ * Measures text in terminal columns.
  *
- * For clean UTF-8 (clean_text in symbolize/util/text.h). Wide characters (East Asian, emoji) take
- * two columns and combining ones none, by ranges of Unicode 15; terminals differ in a few of them.
+ * Text is clean UTF-8 (clean_text in symbolize/util/text.h). Wide characters (East Asian, emoji)
+ * take two columns, combining ones none. The ranges are those of Unicode 15; terminals differ in a
+ * few of them.
  */
 #ifndef PROFILER_BASE_COLUMNS_H
 #define PROFILER_BASE_COLUMNS_H
@@ -12,12 +13,13 @@
 
 unsigned int columns_of(const char *text);
 
-/* The number of bytes of `text`, in whole characters, that take at most `columns`; how many then.
+/*
+ * Returns the bytes of `text`, in whole characters, that fit into `columns`. Sets `*taken` to the
+ * columns of these bytes.
  */
 size_t columns_fit(const char *text, unsigned int columns, unsigned int *taken);
 
-/* Returns the columns of the terminal that a descriptor is; 0: it is none, or they are not known.
- */
+/* Returns the width of the terminal `fd`, or 0 if `fd` is no terminal or its width is unknown. */
 unsigned int columns_of_terminal(int fd);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "symbolize/util/text.h"
 
-/* In quotes if a shell would read something else into it. */
+/* Writes a word, quoted if a shell would interpret it. */
 static void add_word(FILE *out, const char *word)
 {
 	bool is_plain = *word && !word[strcspn(word, " \t\n\r\"'\\$`!*?[](){}<>|&;#~")];
@@ -51,7 +51,7 @@ char *command_text(char *const *words)
 	return text;
 }
 
-/* Reads one word, without its quotes, into `out`; returns what follows the word. */
+/* Reads one word, without its quotes, into `out`. Returns the text after the word. */
 static const char *read_word(const char *text, char **out)
 {
 	bool is_quoted = false;

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command line for display, in one line: words as a shell would read them, without control
- * characters.
+ * Formats a command line for display on one line.
+ *
+ * Words are quoted for a shell. Control characters are removed.
  *
  *   ./train.py --name 'a b'
  */
 #ifndef PROFILER_BASE_COMMAND_TEXT_H
 #define PROFILER_BASE_COMMAND_TEXT_H
 
-#define COMMAND_TEXT_BYTES 4096 /* of a longer one, the beginning */
+#define COMMAND_TEXT_BYTES 4096 /* longer texts are cut */
 
-/* The text of the NULL-terminated words, to be freed; NULL: out of memory. */
+/*
+ * Returns the text of the NULL-terminated `words`. The caller frees it. Returns NULL if memory is
+ * exhausted.
+ */
 char *command_text(char *const *words);
 
 /*
- * The words of such a text, NULL-terminated, to be freed in one piece; of a text that was cut, the
- * last one is cut too. NULL: out of memory.
+ * Splits a text of command_text into NULL-terminated words. The caller frees the returned array,
+ * which holds the words too. If the text was cut, so is its last word. Returns NULL if memory is
+ * exhausted.
  */
 char **command_words(const char *text);
 

@@ -5,7 +5,7 @@
 
 static const struct {
 	uint32_t code;
-	const char *runtime, *driver; /* NULL: it has no such error */
+	const char *runtime, *driver; /* NULL if the API has no such error */
 } errors[] = {
 	{1, "cudaErrorInvalidValue", "CUDA_ERROR_INVALID_VALUE"},
 	{2, "cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY"},

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the errors of CUDA's runtime (cudaError_t) and driver (CUresult), which have the same
- * numbers, as the public headers of CUDA 13.0 have them; a test compares them where these are.
+ * Names the errors of CUDA's runtime (cudaError_t) and driver (CUresult).
+ *
+ * Both number their errors alike. The names come from the public headers of CUDA 13.0. A test
+ * compares them with installed headers.
  */
 #ifndef PROFILER_BASE_CUDA_ERRORS_H
 #define PROFILER_BASE_CUDA_ERRORS_H
@@ -9,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What cudaEventQuery and its like return while they would have to wait: not a failure. */
+/* Returned by cudaEventQuery and cudaStreamQuery while work is pending; no failure. */
 #define CUDA_ERROR_CODE_NOT_READY 600u
 
-/* "cudaErrorInvalidValue"; NULL: not known. */
+/* Returns the name of an error ("cudaErrorInvalidValue"), or NULL if the code is unknown. */
 const char *cuda_error_name(uint32_t code, bool is_driver);
 
 #endif

@@ -7,9 +7,9 @@
 
 #define STREAM_TWIN "_ptsz"
 
-enum { NO_REGISTER = -1, RSI = 4, RDI = 5 }; /* DWARF's numbers: the second, the first parameter */
+enum { NO_REGISTER = -1, RSI = 4, RDI = 5 }; /* DWARF numbers of the second and first parameter */
 
-/* Recordings hold these numbers: they stay. */
+/* Recordings store positions in this table: append only. */
 static const struct {
 	const char *name, *twin;
 	int kernel_register;
@@ -25,7 +25,9 @@ static const struct {
 };
 #define LAUNCHES (sizeof(launches) / sizeof(launches[0]))
 
-/* In order (strcmp). From cuda_runtime_api.h and cuda.h of CUDA 13.0, and what 11.8 has besides. */
+/*
+ * Sorted by strcmp for bsearch. Taken from cuda_runtime_api.h and cuda.h of CUDA 13.0, and of 11.8.
+ */
 static const char *const others[] = {
 	"cuCtxSynchronize",
 	"cuEventSynchronize",
@@ -205,7 +207,7 @@ static void cut_end(char *name, const char *end)
 		name[length - n] = '\0';
 }
 
-/* "_v2", "_v12" */
+/* Removes a suffix "_v2" or "_v12". */
 static void cut_version(char *name)
 {
 	size_t length = strlen(name), at = length;

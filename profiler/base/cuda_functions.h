@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of CUDA's runtime and driver that are probed, by name and number: those that
- * launch work, wait for the GPU, or allocate and free memory (which may wait for it). Some of them
- * launch kernels or graphs: their entries are reported as launches. All can be timed where there is
- * no GPU time.
+ * Names and numbers the functions of CUDA's runtime and driver that are probed.
  *
- * A library has several variants of one function: of older and newer parameters ("_v2"), and for
- * the per-thread default stream ("_ptsz", "_ptds"). They have one number. A launch shows the name
- * that the program calls: the number of a launch function's "_ptsz" twin has CUDA_FUNCTION_PTSZ
- * set.
+ * These functions launch work, wait for the GPU, or allocate and free memory (which may wait for
+ * the GPU). Entries of functions that launch kernels or graphs are reported as launches. All
+ * functions can be timed where there is no GPU time.
+ *
+ * A library has several variants of one function: versions ("_v2"), and variants for the per-thread
+ * default stream ("_ptsz", "_ptds"). All variants share one number. A launch shows the name that
+ * the program calls, so the "_ptsz" variant of a launch function sets CUDA_FUNCTION_PTSZ.
  */
 #ifndef PROFILER_BASE_CUDA_FUNCTIONS_H
 #define PROFILER_BASE_CUDA_FUNCTIONS_H
@@ -19,29 +19,29 @@
 #define CUDA_FUNCTION_NONE 0
 #define CUDA_FUNCTION_PTSZ 0x100
 
-/* The number of the function with this symbol, or CUDA_FUNCTION_NONE. All variants have one. */
+/* Returns the number of the function with this symbol, or CUDA_FUNCTION_NONE. */
 uint16_t cuda_function_of(const char *symbol);
 
-/* The number of the launch function or twin of this very name, or CUDA_FUNCTION_NONE. */
+/* Returns the number of the launch function with exactly this name, or CUDA_FUNCTION_NONE. */
 uint16_t cuda_launch_function_of(const char *symbol);
 
 /*
- * Returns whether this is the name of a function of the runtime that launches, waits, copies, sets,
- * allocates, or makes nodes of graphs.
+ * Returns true for a function of the runtime that launches, waits, copies, sets or allocates.
+ * Functions that create graph nodes count too.
  */
 bool cuda_function_is_runtime(const char *symbol);
 
-/* The function's name, as a frame: "cudaMemcpyAsync", "cuLaunchKernelEx_ptsz". Never NULL. */
+/*
+ * Returns the function's name for a frame: "cudaMemcpyAsync", "cuLaunchKernelEx_ptsz". Never NULL.
+ */
 const char *cuda_function_name(uint16_t number);
 
-/*
- * Returns whether it is the driver's, which the runtime's functions call; else it is the runtime's.
- */
+/* Returns true for a function of the driver, false for one of the runtime. */
 bool cuda_function_is_driver(uint16_t number);
 
 /*
- * Which parameter of the function is the kernel's function on the host (cuda_runtime_api.h): its
- * DWARF register by the System V ABI, or -1 where there is none.
+ * Returns the DWARF register (System V ABI) of the parameter that holds the kernel's host function.
+ * Returns -1 if the function has no such parameter (cuda_runtime_api.h).
  */
 int cuda_function_kernel_register(uint16_t number);
 

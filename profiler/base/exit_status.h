@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * profile's own exit statuses, as in env(1) and timeout(1). All others are the command's.
- */
+/* Lists profile's own exit statuses, as in env(1) and timeout(1). All others are the command's. */
 #ifndef PROFILER_BASE_EXIT_STATUS_H
 #define PROFILER_BASE_EXIT_STATUS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine's name. */
+/* Reads the machine's name. */
 #ifndef PROFILER_BASE_HOST_NAME_H
 #define PROFILER_BASE_HOST_NAME_H
 
-/* Clean text, to be freed; NULL: it has none, or out of memory. */
+/* Returns clean text that the caller frees. Returns NULL if there is no name or no memory. */
 char *host_name(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static const struct launcher {
-	const char *rank, *size, *local; /* NULL: it sets no such variable */
+	const char *rank, *size, *local; /* NULL if the launcher sets no such variable */
 } launchers[] = {
 	{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
@@ -16,7 +16,7 @@ static const struct launcher {
 	{"JOB_COMPLETION_INDEX", NULL, NULL},
 };
 
-/* Digits alone, up to JOB_RANK_MAX. */
+/* Parses decimal digits up to JOB_RANK_MAX. */
 static bool parse(const char *text, uint32_t *number)
 {
 	*number = 0;

@@ -11,7 +11,7 @@
 #include "profiler/base/wrap.h"
 #include "symbolize/util/text.h"
 
-/* Prints in one write, so that it does not mix with what the target prints. */
+/* Prints with one write, so that the line does not mix with the target's output. */
 static void print(unsigned int width, const char *prefix, const char *format, va_list args)
 {
 	char line[8192], wrapped[2 * sizeof(line)];
@@ -29,7 +29,7 @@ static void print(unsigned int width, const char *prefix, const char *format, va
 		return; /* nowhere to complain */
 }
 
-/* Prints the format `shown` with the arguments behind the parameter `format`. */
+/* Prints `shown` with the variable arguments after the parameter `format`. */
 #define PRINT_WITHIN(width, prefix, shown)         \
 	do {                                       \
 		va_list args;                      \
@@ -79,7 +79,7 @@ void log_verbose(struct log *log, const char *format, ...)
 
 #define FORMAT_BYTES 512
 
-/* Puts the count into a format, and the words that fit the count. */
+/* Replaces # by the count, and {one|many} by the word that fits it. */
 static const char *fit(char text[FORMAT_BYTES], const char *format, uint64_t count)
 {
 	text[0] = '\0';

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiler's messages: on stderr only, one line each, prefixed with "profile: "
- * where they tell of trouble or of what to do.
+ * Prints the profiler's messages on stderr, one line each.
  *
- * Where stderr is a terminal, a message that is wider is broken at its words (wrap.h). Elsewhere it
- * is one line, so that scripts find it.
+ * Problems and advice are prefixed with "profile: ". On a terminal a message is wrapped at spaces
+ * (wrap.h). Elsewhere it stays one line, so that scripts find it.
  *
- * Lines may quote text that the target chose: names, paths, messages of its libraries. What could
- * control a terminal (control characters, invalid UTF-8) is shown as '?'.
+ * Messages may quote text of the target: names, paths, messages of its libraries. Control
+ * characters and invalid UTF-8 are shown as '?'.
  */
 #ifndef PROFILER_BASE_LOG_H
 #define PROFILER_BASE_LOG_H
@@ -23,22 +22,22 @@ struct log {
 
 #define LOG_PRINTF __attribute__((format(printf, 2, 3)))
 
-/* Logs what is always shown. Returns false, for `return log_error(...)`. */
+/* Logs an error, at every level. Returns false, for `return log_error(...)`. */
 bool log_error(struct log *log, const char *format, ...) LOG_PRINTF;
-/* Does the same and returns EXIT_PROFILER_FAILED. */
+/* Logs an error, at every level. Returns EXIT_PROFILER_FAILED. */
 int log_failure(struct log *log, const char *format, ...) LOG_PRINTF;
-/* Logs what the user should know, or do. Not with -q. */
+/* Logs a warning or advice. Silent with -q. */
 void log_warn(struct log *log, const char *format, ...) LOG_PRINTF;
-/* Without the prefix: what was done, measured and written. Not with -q. */
+/* Logs a result, without the prefix. Silent with -q. */
 void log_line(struct log *log, const char *format, ...) LOG_PRINTF;
-/* Logs a row of a table, which is never broken. */
+/* Logs a row of a table, which is never wrapped. Silent with -q. */
 void log_row(struct log *log, const char *format, ...) LOG_PRINTF;
-/* With -v only. */
+/* Logs a detail. Shown with -v only. */
 void log_verbose(struct log *log, const char *format, ...) LOG_PRINTF;
 
 /*
- * Do the same about a count, and nothing if the count is 0. In the format, # stands for the count,
- * and {one|many} for the word that fits the count:
+ * Log a message with a count, unless the count is 0. In the format # is the count, and {one|many}
+ * the word that fits it:
  *
  *	log_warn_if(log, lost, "# event{ was|s were} lost");
  *

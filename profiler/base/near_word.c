@@ -16,7 +16,7 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* Fills the rows of the usual table one by one: the two before are enough. */
+/* Fills the table of the Damerau-Levenshtein distance, keeping three rows. */
 unsigned int near_word_slips(const char *typed, const char *word)
 {
 	unsigned int rows[3][NEAR_WORD_MAX + 1];

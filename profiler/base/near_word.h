@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which word was meant where another one was typed.
+ * Computes the edit distance of words, to suggest the word that was meant.
  *
- * A slip is a letter too many, one that is missing, a wrong one, or two that changed places.
+ * An edit is an insertion, a deletion, a substitution, or a transposition of two neighbours.
  */
 #ifndef PROFILER_BASE_NEAR_WORD_H
 #define PROFILER_BASE_NEAR_WORD_H
 
 #include <stdbool.h>
 
-/* Longer words are near none. */
+/* Length limit. Longer words match nothing. */
 #define NEAR_WORD_MAX 63
 
 /*
- * How many slips lead from one word to the other. Case does not count, and an underscore is a
- * hyphen. Words that are longer than NEAR_WORD_MAX: more than any other.
+ * Returns the edit distance of two words, ignoring case and reading '_' as '-'. Returns UINT_MAX if
+ * a word is longer than NEAR_WORD_MAX.
  */
 unsigned int near_word_slips(const char *typed, const char *word);
 
-/* How many slips a word of this text may have: none up to two letters, two from six on. */
+/* Returns the edits tolerated for this text: 0 up to two letters, 1 up to five, else 2. */
 unsigned int near_word_limit(const char *typed);
 
 #endif

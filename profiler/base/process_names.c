@@ -4,14 +4,14 @@
 #include <string.h>
 #include "symbolize/util/text.h"
 
-#define COMM_LENGTH 15 /* the kernel cuts it (TASK_COMM_LEN) */
+#define COMM_LENGTH 15 /* length limit of the kernel (TASK_COMM_LEN) */
 
-/* How interpreters are told what to run. */
+/* Command line options of interpreters. */
 static const struct interpreter {
 	const char *name;           /* a version may follow */
-	const char *with_value;     /* letters of options whose value may be the next argument */
-	const char *module;         /* the letter of the option with a module or a file; "": none */
-	const char *inline_code;    /* letters of options that have the code itself */
+	const char *with_value;     /* short options whose value may be the next argument */
+	const char *module;         /* short option with a module or a file; "" if none */
+	const char *inline_code;    /* short options followed by code */
 	const char *long_values[7]; /* long options whose value is the next argument */
 } interpreters[] = {
 	{"python", "WXQ", "m", "c", {"--check-hash-based-pycs"}},
@@ -35,7 +35,7 @@ static const struct interpreter {
 	 {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"}},
 };
 
-/* As an interpreter: options of glibc's and musl's. */
+/* Dynamic loader treated as an interpreter, with options of glibc and musl. */
 static const struct interpreter loader = {
 	.with_value = "",
 	.module = "",
@@ -44,7 +44,7 @@ static const struct interpreter loader = {
 			"--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"},
 };
 
-/* "ld-linux-x86-64.so.2", "ld64.so.2", "ld-musl-x86_64.so.1", "ld.so", "ld-2.31.so" */
+/* Matches "ld-linux-x86-64.so.2", "ld64.so.2", "ld-musl-x86_64.so.1", "ld.so", "ld-2.31.so". */
 bool process_names_is_loader(const char *name)
 {
 	const char *const starts[] = {"ld-linux", "ld64.so", "ld-musl-", "ld.so", "ld-2."};
@@ -55,7 +55,7 @@ bool process_names_is_loader(const char *name)
 	return false;
 }
 
-/* "python3.13", "perl5.36.0", "python3-dbg" */
+/* Returns the interpreter of "python3.13", "perl5.36.0" or "python3-dbg"; NULL if there is none. */
 static const struct interpreter *interpreter_named(const char *name)
 {
 	if (process_names_is_loader(name))
@@ -76,7 +76,7 @@ bool process_names_is_interpreter(const char *name)
 	return interpreter_named(name) != NULL;
 }
 
-/* The argument behind this one; NULL: it is the last. */
+/* Returns the next argument, or NULL after the last. */
 static const char *next_argument(const char *argument, const char *end)
 {
 	const char *next = argument + strlen(argument) + 1;
@@ -95,8 +95,8 @@ static bool takes_next(const struct interpreter *interpreter, const char *argume
 }
 
 /*
- * Finds what the interpreter runs: the first argument that is no option, and no option's value.
- * NULL: code of the command line, of standard input, or nothing.
+ * Finds the script: the first argument that is neither an option nor an option's value. Returns
+ * NULL for code on the command line, standard input, or no script.
  */
 static const char *find_script(const struct interpreter *in, const char *argument, const char *end)
 {
@@ -131,7 +131,7 @@ static const char *find_script(const struct interpreter *in, const char *argumen
 	return NULL;
 }
 
-/* Without folders, and as a whole where that is wanted. */
+/* Adds the base name of `text`, and `text` itself if `whole`. */
 static void add(struct process_names *names, const char *text, bool whole)
 {
 	const char *base = base_name(text);
@@ -142,7 +142,7 @@ static void add(struct process_names *names, const char *text, bool whole)
 		names->list[names->count++] = text;
 }
 
-/* Takes its last component as what the process runs. A folder (python3 app/) may end with '/'. */
+/* Sets the program to the last component of `path`, ignoring trailing slashes (python3 app/). */
 static void set_program(struct process_names *names, const char *path)
 {
 	size_t end = strlen(path), at;
@@ -154,11 +154,11 @@ static void set_program(struct process_names *names, const char *path)
 		at--;
 	names->program = path + at;
 	names->program_bytes = end - at;
-	if (end == at || strspn(path + at, ".") >= end - at) /* "/", ".", "..": no name */
+	if (end == at || strspn(path + at, ".") >= end - at) /* "/", "." and ".." name nothing */
 		names->program = NULL;
 }
 
-/* Returns whether a text is the absolute path of the program, and no title that begins like one. */
+/* Returns true for the absolute path of the program, false for a title that resembles a path. */
 static bool is_path(const char *text, const char *comm, const char *exe)
 {
 	const char *base = base_name(text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A budget of bytes kept for a source, so that the target cannot fill our memory.
+ * Limits the memory that data of a target may take.
  *
- * Whoever keeps something for the source takes from the budget first, and returns what it frees.
- * Refusals are counted, so that the loss can be shown. A budget may be a part of another, from
- * which its bytes are taken too. In place of a budget NULL has no limit.
+ * A module takes bytes from the quota before it keeps data, and returns the bytes when it frees the
+ * data. Refusals are counted and shown. A quota may be part of an outer one; its bytes count in
+ * both. NULL in place of a quota means no limit.
  */
 #ifndef PROFILER_BASE_QUOTA_H
 #define PROFILER_BASE_QUOTA_H
@@ -17,8 +17,8 @@
 struct quota {
 	size_t limit; /* bytes */
 	size_t used;
-	uint64_t refused;    /* things, not bytes */
-	struct quota *outer; /* this one is a part of it; NULL: of none */
+	uint64_t refused;    /* number of refused requests */
+	struct quota *outer; /* enclosing quota, or NULL */
 };
 
 static inline bool quota_has(const struct quota *a, size_t bytes)
@@ -29,7 +29,7 @@ static inline bool quota_has(const struct quota *a, size_t bytes)
 	return true;
 }
 
-/* False, and counted: a limit would be exceeded. */
+/* Takes bytes. Returns false and counts the refusal if a limit would be exceeded. */
 static inline bool quota_take(struct quota *a, size_t bytes)
 {
 	if (!quota_has(a, bytes)) {
@@ -50,8 +50,9 @@ static inline void quota_return(struct quota *a, size_t bytes)
 }
 
 /*
- * For tables that use their records again: whether they may have one more than `count`. `*paid`, 0
- * at first, is how many have been paid for; a few are free, so that each table can do its work.
+ * Returns true if a table that reuses its records may hold one more than `count`. `*paid` is the
+ * number of records paid for, initially 0. QUOTA_FREE_RECORDS are free, so that every table can
+ * work.
  */
 #define QUOTA_FREE_RECORDS 4096u
 static inline bool quota_extend(struct quota *a, uint32_t count, uint32_t *paid, size_t bytes)
@@ -64,7 +65,10 @@ static inline bool quota_extend(struct quota *a, uint32_t count, uint32_t *paid,
 	return true;
 }
 
-/* The interned copy of a text, paid for once. NULL: refused, or out of memory. */
+/*
+ * Returns the interned copy of a text, charging its bytes once. Returns NULL if refused or out of
+ * memory.
+ */
 const char *quota_intern(struct quota *quota, struct intern *strings, const char *text);
 
 #endif

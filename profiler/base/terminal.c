@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of ECMA-48 and the VT100, which every terminal of today knows. */
+/* Escape sequences of ECMA-48 and the VT100, which all current terminals support. */
 #define SAVE_CURSOR "\0337"
 #define RESTORE_CURSOR "\0338"
-#define INDEX "\033D" /* down, scrolling at the end */
+#define INDEX "\033D" /* moves down, scrolling at the bottom */
 #define NO_REGION "\033[r"
 #define ERASE_BELOW "\033[J"
 #define ERASE_LINE "\033[K"
@@ -29,7 +29,7 @@ int terminal_open(struct terminal *t)
 	void *shared;
 
 	*t = (struct terminal){.fd = -1};
-	/* tcgetpgrp: of our controlling terminal only */
+	/* tcgetpgrp fails unless stderr is our controlling terminal */
 	if (!isatty(STDERR_FILENO) || tcgetpgrp(STDERR_FILENO) < 0 || !kind || !kind[0] ||
 	    strcmp(kind, "dumb") == 0)
 		return -ENOTTY;
@@ -59,7 +59,7 @@ bool terminal_is_at(const struct terminal *t, int fd)
 {
 	struct stat ours, other;
 
-	(void)t; /* /dev/tty has a number of its own: compare with stderr */
+	(void)t; /* /dev/tty has its own device number: compare with stderr */
 	return isatty(fd) && fstat(STDERR_FILENO, &ours) == 0 && fstat(fd, &other) == 0 &&
 	       ours.st_rdev == other.st_rdev;
 }
@@ -103,7 +103,7 @@ char terminal_next_key(struct terminal *t)
 
 /* ---- writing ---- */
 
-/* True: nothing is pending any more. */
+/* Writes pending output. Returns true if nothing is left. */
 static bool write_pending(struct terminal *t)
 {
 	ssize_t n;
@@ -120,7 +120,7 @@ static bool write_pending(struct terminal *t)
 	return t->pending_size == 0;
 }
 
-/* Takes `text`. */
+/* Writes `text`, and owns it. */
 static void write_text(struct terminal *t, char *text, size_t size)
 {
 	free(t->pending);
@@ -129,20 +129,20 @@ static void write_text(struct terminal *t, char *text, size_t size)
 	write_pending(t);
 }
 
-/* Erases the block, where there was one. The cursor is above it, and stays there. */
+/* Erases the block. The cursor stays above it. */
 static void put_end(FILE *out, const struct terminal_state *s)
 {
 	fprintf(out, SAVE_CURSOR NO_REGION "\033[%u;1H" ERASE_BELOW RESTORE_CURSOR,
 		s->rows - s->height + 1);
 }
 
-/* The old block may have moved with the terminal's size: all below the cursor is ours. */
+/* Erases everything below the cursor: resizing may have moved the block. */
 static void put_moved_end(FILE *out)
 {
 	fputs(SAVE_CURSOR NO_REGION RESTORE_CURSOR ERASE_BELOW, out);
 }
 
-/* Scrolls up what is there, so that the cursor is above the block, in the same column. */
+/* Scrolls up to make room, so that the cursor is above the block. Keeps its column. */
 static void put_begin(FILE *out, const struct terminal_state *s)
 {
 	for (unsigned int i = 0; i < s->height; i++)
@@ -193,7 +193,7 @@ void terminal_show(struct terminal *t, const struct terminal_line *lines, unsign
 		return;
 	change_size(t, out, height);
 	if (t->state->has_block) {
-		/* the region again: a program may have reset the terminal */
+		/* set the region again: a program may have reset the terminal */
 		fprintf(out, SAVE_CURSOR NO_STYLE "\033[1;%ur", t->state->rows - height);
 		for (unsigned int i = 0; i < height; i++) {
 			fprintf(out, "\033[%u;1H" ERASE_LINE, t->state->rows - height + 1 + i);
@@ -206,7 +206,7 @@ void terminal_show(struct terminal *t, const struct terminal_line *lines, unsign
 	write_text(t, text, size);
 }
 
-/* Waits until the terminal has taken what is pending, but not forever. */
+/* Waits up to LEAVE_TIMEOUT_MS until pending output is written. */
 static void finish_pending(struct terminal *t)
 {
 	struct pollfd ready = {.fd = t->fd, .events = POLLOUT};
@@ -237,7 +237,7 @@ void terminal_leave(struct terminal *t)
 		finish_pending(t);
 	}
 	s->has_block = false;
-	/* in the background it is another's, who has chosen its settings */
+	/* in the background another program owns the settings */
 	if (s->has_keys && terminal_is_ours(t))
 		tcsetattr(t->fd, TCSANOW, &s->before);
 	s->has_keys = false;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A block of lines at the bottom of the user's terminal, below what programs print there.
+ * Shows a block of lines at the bottom of the user's terminal.
  *
- * The rows above the block are a scrolling region: the program's output and our messages go on in
- * them as if the terminal were shorter, and stay where they are, and in the terminal's history,
- * when the block is gone. Its own rows are written between saving and restoring the cursor, in one
- * write. Programs that move about the whole screen do not mix with it.
+ * The rows above the block are a scrolling region. Programs and our messages print there as on a
+ * shorter terminal, and their output stays in its history. The block's rows are written in one
+ * write, between saving and restoring the cursor. Full-screen programs conflict with the block.
  *
- * The terminal is ours as stderr and as controlling terminal, opened again, so that we can write
- * without blocking while nobody else is affected. With keys its line editing and echo are off;
- * signals typed there (Ctrl-C, Ctrl-Z) are sent as always.
+ * stderr must be our controlling terminal. It is opened again, so that non-blocking writes affect
+ * nobody else. Reading keys turns off line editing and echo. Signal keys (Ctrl-C, Ctrl-Z) work as
+ * usual.
  *
- * What terminal_leave has to undo is in memory that is shared with processes forked after
- * terminal_open, each of which can do it, whatever has happened to the others.
+ * The state that terminal_leave restores is shared with processes forked after terminal_open. Any
+ * of them can restore it, even if the others have died.
  */
 #ifndef PROFILER_BASE_TERMINAL_H
 #define PROFILER_BASE_TERMINAL_H
@@ -33,51 +32,50 @@ struct terminal_line {
 	char text[TERMINAL_LINE_BYTES];
 };
 
-/* Shared. */
+/* State shared between processes. */
 struct terminal_state {
 	volatile bool has_block;
-	volatile bool has_keys; /* `before` is to be restored */
-	volatile bool is_over;  /* whoever shows the block does not any more */
+	volatile bool has_keys; /* keys are read one by one; `before` must be restored */
+	volatile bool is_over;  /* the process that shows the block has ended */
 	volatile unsigned int rows, columns, height;
 	struct termios before;
 };
 
 struct terminal {
-	int fd; /* -1: none */
+	int fd; /* -1 if closed */
 	struct terminal_state *state;
-	char *pending; /* what could not be written yet */
+	char *pending; /* output not written yet */
 	size_t pending_size;
 };
 
-/* 0; -ENOTTY: stderr is not our terminal, or one without cursor addressing; -errno. */
+/* Returns 0, or -errno. -ENOTTY: stderr is not our terminal, or has no cursor addressing. */
 int terminal_open(struct terminal *t);
 void terminal_close(struct terminal *t);
 
-/* Returns whether `fd` is this terminal: a program may read it. */
+/* Returns true if `fd` is this terminal, so that a program may read it. */
 bool terminal_is_at(const struct terminal *t, int fd);
 
-/* Returns whether we are in the foreground: else it is another's. */
+/* Returns true if we are in the foreground. */
 bool terminal_is_ours(const struct terminal *t);
 
 void terminal_size(const struct terminal *t, unsigned int *rows, unsigned int *columns);
 
-/* Keys come one by one from now on. */
+/* Starts reading keys one by one, without echo. */
 void terminal_take_keys(struct terminal *t);
 
-/* The next key typed; '\0': none. */
+/* Returns the next key typed, or '\0'. */
 char terminal_next_key(struct terminal *t);
 
 /*
- * Shows a block of `height` lines, `count` of which are given. Makes room for it if there is none
- * yet, or the terminal's size or the height has changed. Skips it while the terminal does not take
- * the last one.
+ * Shows a block of `height` lines, of which `count` are given. Makes room first if there is no
+ * block yet, or the size has changed. Skips the update while the previous one is pending.
  */
 void terminal_show(struct terminal *t, const struct terminal_line *lines, unsigned int count,
 		   unsigned int height);
 
 /*
- * Removes the block, if there is one, and restores what keys changed; the cursor stays where the
- * program's output ended. May wait for a terminal that takes no output.
+ * Removes the block and restores the key settings. The cursor stays after the program's output. May
+ * wait for a terminal that takes no output.
  */
 void terminal_leave(struct terminal *t);
 

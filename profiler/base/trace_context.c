@@ -15,7 +15,7 @@ enum { TRACE_ID_AT = 3, PARENT_ID_AT = 36, FLAGS_AT = 53, PARENT_LENGTH = 55 };
 
 static int get_random(void *bytes, size_t size)
 {
-	ssize_t got = getrandom(bytes, size, 0); /* so few come at once */
+	ssize_t got = getrandom(bytes, size, 0); /* a few bytes never come in parts */
 
 	return got == (ssize_t)size ? 0 : got < 0 ? -errno : -EIO;
 }
@@ -53,7 +53,7 @@ static bool read_bytes(const char *text, uint8_t *bytes, size_t size)
 	return true;
 }
 
-/* Later versions may have more behind what is known. */
+/* Parses TRACEPARENT. Versions above 0 may append fields. */
 static bool read_parent(struct trace_context *c, const char *text)
 {
 	size_t length = strnlen(text, PARENT_LENGTH + 1);
@@ -79,7 +79,7 @@ static bool is_of_key(char c, bool is_first)
 	       (!is_first && c && strchr("_-*/@", c));
 }
 
-/* The length of the member that `text` begins with, without spaces around it; 0: it is none. */
+/* Returns the length of the member at the start of `text`, without spaces. Returns 0 if invalid. */
 static size_t member_length(const char *text)
 {
 	size_t key = 0, value = 0;
@@ -142,7 +142,7 @@ int trace_context_continue(struct trace_context *c, const char *parent, const ch
 
 /* ---- spans ---- */
 
-/* MurmurHash3's finalizer, which has an inverse: different numbers stay different. */
+/* Mixes with MurmurHash3's finalizer, a bijection: different places keep different ids. */
 static uint64_t mix(uint64_t value)
 {
 	value ^= value >> 33;
@@ -156,7 +156,7 @@ void trace_context_span_id(const struct trace_context *c, uint64_t place, uint8_
 {
 	uint64_t value = mix(c->seed + place);
 
-	/* only 0 becomes 0: the place takes the value of one that no run reaches */
+	/* only one input maps to 0: that place gets the id of a place beyond any run */
 	if (value == 0)
 		value = mix(c->seed - 1);
 	for (unsigned int i = 0; i < SPAN_ID_BYTES; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The version, as `profile --version` prints it; see CHANGELOG.md. */
+/* Names the version that `profile --version` prints; see CHANGELOG.md. */
 #ifndef PROFILER_BASE_VERSION_H
 #define PROFILER_BASE_VERSION_H
 

@@ -14,7 +14,7 @@ static size_t copy(const char *line, char *wrapped, size_t size)
 	return length;
 }
 
-/* Returns true where the word that ends at `end` is a number, and the next one its unit. */
+/* Returns true if the word ending at `end` is a number and the next word its unit. */
 static bool parts_unit(const char *text, size_t end)
 {
 	static const char *const units[] = {"ns",  "us",  "ms",  "s",   "%", "B",
@@ -30,7 +30,7 @@ static bool parts_unit(const char *text, size_t end)
 	return false;
 }
 
-/* Returns where the word before the one that ends at `end` ends. */
+/* Returns the end of the word before the one that ends at `end`. */
 static size_t end_before(const char *text, size_t end)
 {
 	while (text[end] != ' ')
@@ -40,7 +40,7 @@ static size_t end_before(const char *text, size_t end)
 	return end;
 }
 
-/* Returns where the words end that fit into so many columns: behind the first one at least. */
+/* Returns the end of the words that fit into `width` columns, at least the first word. */
 static size_t end_of_words(const char *text, unsigned int width)
 {
 	unsigned int taken;
@@ -63,7 +63,7 @@ size_t wrap_line(const char *line, unsigned int width, char *wrapped, size_t siz
 	if (width < WRAP_WIDTH_MIN || columns_of(line) <= width)
 		return copy(line, wrapped, size);
 	while (line[at] && line[at + strspn(line + at, " ")]) {
-		size_t before = at > 0 ? hanging + 1 : 0; /* the newline, and the indent */
+		size_t before = at > 0 ? hanging + 1 : 0; /* newline and indent */
 		size_t length, left;
 
 		at += at > 0 ? strspn(line + at, " ") : 0;
