@@ -2,6 +2,7 @@
 #include "profiler/base/columns.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include "symbolize/util/text.h"
 
@@ -45,22 +46,17 @@ static const struct range wide[] = {
 	{0x20000, 0x3fffd},
 };
 
-static int is_in(uint32_t c, const struct range *ranges, size_t count)
+static int compare(const void *key, const void *element)
 {
-	size_t low = 0, high = count;
+	uint32_t c = *(const uint32_t *)key;
+	const struct range *range = element;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (c > ranges[middle].last)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < count && c >= ranges[low].first;
+	return c < range->first ? -1 : c > range->last;
 }
 
-#define IS_IN(c, ranges) is_in(c, ranges, sizeof(ranges) / sizeof(*(ranges)))
+#define IS_IN(c, ranges)                                                                          \
+	(bsearch(&(c), ranges, sizeof(ranges) / sizeof(*(ranges)), sizeof(*(ranges)), compare) != \
+	 NULL)
 
 static unsigned int width_of(uint32_t c)
 {

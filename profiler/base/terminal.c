@@ -129,17 +129,17 @@ static void write_text(struct terminal *t, char *text, size_t size)
 	write_pending(t);
 }
 
-/* Erases the block. The cursor stays above it. */
-static void put_end(FILE *out, const struct terminal_state *s)
+/*
+ * Erases the block, and everything below the cursor if resizing may have moved the block. The
+ * cursor stays above it.
+ */
+static void put_end(FILE *out, const struct terminal_state *s, bool is_moved)
 {
-	fprintf(out, SAVE_CURSOR NO_REGION "\033[%u;1H" ERASE_BELOW RESTORE_CURSOR,
-		s->rows - s->height + 1);
-}
-
-/* Erases everything below the cursor: resizing may have moved the block. */
-static void put_moved_end(FILE *out)
-{
-	fputs(SAVE_CURSOR NO_REGION RESTORE_CURSOR ERASE_BELOW, out);
+	if (is_moved)
+		fputs(SAVE_CURSOR NO_REGION RESTORE_CURSOR ERASE_BELOW, out);
+	else
+		fprintf(out, SAVE_CURSOR NO_REGION "\033[%u;1H" ERASE_BELOW RESTORE_CURSOR,
+			s->rows - s->height + 1);
 }
 
 /* Scrolls up to make room, so that the cursor is above the block. Keeps its column. */
@@ -163,14 +163,14 @@ static void change_size(struct terminal *t, FILE *out, unsigned int height)
 {
 	struct terminal_state *s = t->state;
 	unsigned int rows, columns;
+	bool is_moved;
 
 	terminal_size(t, &rows, &columns);
-	if (s->has_block && s->rows == rows && s->columns == columns && s->height == height)
+	is_moved = s->rows != rows || s->columns != columns;
+	if (s->has_block && !is_moved && s->height == height)
 		return;
-	if (s->has_block && s->rows == rows && s->columns == columns)
-		put_end(out, s);
-	else if (s->has_block)
-		put_moved_end(out);
+	if (s->has_block)
+		put_end(out, s, is_moved);
 	s->rows = rows;
 	s->columns = columns;
 	s->height = height;
@@ -228,10 +228,7 @@ void terminal_leave(struct terminal *t)
 		unsigned int rows, columns;
 
 		terminal_size(t, &rows, &columns);
-		if (rows == s->rows && columns == s->columns)
-			put_end(out, s);
-		else
-			put_moved_end(out);
+		put_end(out, s, rows != s->rows || columns != s->columns);
 		fclose(out);
 		write_text(t, text, size);
 		finish_pending(t);
