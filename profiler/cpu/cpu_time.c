@@ -6,8 +6,8 @@
 #include <time.h>
 #include "symbolize/util/array.h"
 
-#define NOT_KEPT 0u          /* the program of those that are not kept */
-#define TICKS_PER_SAMPLE 2.6 /* or more */
+#define NOT_KEPT 0u          /* the entry of programs that are not kept */
+#define TICKS_PER_SAMPLE 2.6 /* clock ticks per sample, at least */
 #define DEVIATIONS 3
 #define SMALL_PART 0.01
 
@@ -36,7 +36,10 @@ static uint32_t add_program(struct cpu_time *t, const char *name)
 	return t->count++;
 }
 
-/* NULL: not even one fits into memory. */
+/*
+ * Returns the entry of the program that the process runs, or the one of programs that are not kept.
+ * Returns NULL if memory is exhausted.
+ */
 static struct program_time *program_of(struct cpu_time *t, struct process *process)
 {
 	uint32_t at;
@@ -100,7 +103,7 @@ void cpu_time_charge(struct cpu_time *t, struct process *process, uint64_t now_n
 	more = total_ns - process->clock.charged_ns;
 	process->clock.charged_ns = total_ns;
 	if (is_before && process->clock.has_executed) {
-		if (!process->clock.earlier) /* our own code, before the command's */
+		if (!process->clock.earlier) /* our own code, before the command starts */
 			return;
 		program = &t->programs[process->clock.earlier - 1];
 	}
@@ -175,7 +178,7 @@ static uint64_t lack(const struct program_time *program)
 							 : 0;
 }
 
-/* 0: it may be chance. */
+/* Returns the CPU time without samples, or 0 if it may be chance. */
 static uint64_t rest_of(const struct cpu_time *t, uint64_t elsewhere_ns, uint64_t sample_ns)
 {
 	double charged = (double)t->charged_ns;

@@ -8,7 +8,7 @@
 #include "symbolize/util/array.h"
 
 #define THREAD_BYTES (sizeof(struct off_cpu_entry) + HASH_INDEX_ENTRY_BYTES)
-#define STACK_BYTES (2 * sizeof(struct off_cpu_stack)) /* arrays double */
+#define STACK_BYTES (2 * sizeof(struct off_cpu_stack)) /* growing arrays double */
 
 static uint32_t hash_thread(struct off_cpu_thread thread)
 {
@@ -47,7 +47,7 @@ void off_cpu_release(struct off_cpu *o)
 	*o = (struct off_cpu){.quota = o->quota};
 }
 
-/* One more, alone in its ring. */
+/* Adds an entry, alone in its ring. Returns 0, or -errno. */
 static int make(struct off_cpu *o, struct off_cpu_thread thread)
 {
 	if (!quota_take(o->quota, THREAD_BYTES))
@@ -73,7 +73,7 @@ static void join_ring(struct off_cpu *o, uint32_t at, uint32_t after)
 	o->threads[next].previous = at;
 }
 
-/* Finds or makes it, and its process's. */
+/* Finds or adds the thread's entry, and the entry of its process. Returns 0, or -errno. */
 static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_entry **entry)
 {
 	const struct off_cpu_thread all = {thread.process, OFF_CPU_ANY_THREAD};
@@ -142,13 +142,13 @@ bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t le
 		times->kind = STACK_OFF_CPU_GIL;
 	know(o, entry, *stack, times);
 	of_all = *times;
-	of_all.site = 0; /* sites are a thread's */
+	of_all.site = 0; /* sites belong to one thread */
 	if (!entry->departure.is_apart)
 		know(o, find(o, all), *stack, &of_all);
 	return true;
 }
 
-/* Returns whether the thread waits for Python's global lock at this site. */
+/* Returns true if the thread waits for Python's global lock at this site. */
 static bool is_gil_at(const struct off_cpu_entry *entry, uint32_t site)
 {
 	for (uint32_t i = 0; i < entry->count; i++) {
@@ -166,13 +166,13 @@ static bool matches(const struct off_cpu_stack *known, const struct off_cpu_time
 	return known->times.kind == sum->kind && (of_any_site || known->times.site == sum->site);
 }
 
-/* At least 1, so that what was off the CPU for no time counts, too. */
+/* Returns the weight of a stack: its time off the CPU in ns, plus 1, so that no weight is 0. */
 static uint64_t share_of(const struct off_cpu_stack *known)
 {
 	return known->times.blocked_ns + known->times.runnable_ns + 1;
 }
 
-/* Spreads it over the stacks that match; false: there are none. */
+/* Distributes `sum` over the matching stacks. Returns false if there are none. */
 static bool spread(const struct off_cpu_entry *entry, bool of_any_site,
 		   const struct off_cpu_times *sum, off_cpu_output output, void *context)
 {
@@ -211,7 +211,7 @@ bool off_cpu_spread(const struct off_cpu *o, struct off_cpu_thread thread,
 	if (own &&
 	    (spread(own, false, &sum, output, context) || spread(own, true, &sum, output, context)))
 		return true;
-	/* what threads of a pool block in is alike, but not where they are preempted */
+	/* threads of a pool block at similar stacks, but are preempted anywhere */
 	return process && sum.kind != STACK_OFF_CPU_RUNNABLE &&
 	       spread(process, true, &sum, output, context);
 }
@@ -228,7 +228,7 @@ static void forget(struct off_cpu *o, uint32_t at)
 		return;
 	hash_index_move(&o->index, hash_thread(o->threads[last].thread), last, at);
 	o->threads[at] = o->threads[last];
-	if (o->threads[at].next == last) { /* alone */
+	if (o->threads[at].next == last) { /* the entry is alone in its ring */
 		o->threads[at].next = o->threads[at].previous = at;
 		return;
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes in their own pid namespaces, as in containers: their pids there differ from ours
- * (pid_namespaces(7)).
+ * Identifies pid namespaces (pid_namespaces(7)), in which the pids of containers differ from ours.
  */
 #ifndef PROFILER_CPU_PID_NAMESPACE_H
 #define PROFILER_CPU_PID_NAMESPACE_H
@@ -9,18 +8,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A namespace, by inode number, and the pid of the process in it. */
+/* A namespace, by inode number, and a process's pid in it. */
 struct pid_namespace {
-	uint64_t id; /* 0: unknown, the process may have ended */
+	uint64_t id; /* 0 if unknown: the process may have ended */
 	pid_t inner;
 };
 
 #define PID_NAMESPACE_HIDDEN UINT64_MAX /* id of a namespace that we may not read */
 
-/* Our own; id 0: unknown. */
+/* Returns our own namespace; id 0 if unknown. */
 struct pid_namespace pid_namespace_own(void);
 
-/* Returns that of a living process; it does not change during its life. */
+/* Returns the namespace of a living process, which never changes. */
 struct pid_namespace pid_namespace_of(pid_t pid);
 
 #endif

@@ -10,9 +10,9 @@
 
 #define COMM_SIZE 64
 #define CMDLINE_MAX 4095 /* bytes read */
-#define NAME_BYTES 256   /* of a program; names are cut */
+#define NAME_BYTES 256   /* size of a program's name; longer names are cut */
 
-/* A task's own name, or "". */
+/* Reads the kernel's name of a task, or "". */
 static void read_comm(pid_t pid, pid_t tid, char out[COMM_SIZE])
 {
 	char name[32], *text;
@@ -35,13 +35,13 @@ static void put_name(const char *name, const char *kind, pid_t id, char *out, si
 		snprintf(out, size, "[%s %d]", kind, (int)id);
 }
 
-/* Tells whether the kernel's name of a process is that of a file, which it cuts. */
+/* Returns true if the kernel's (truncated) process name is that of a file. */
 static bool is_name_of(const char *comm, const char *path)
 {
 	return strncmp(comm, base_name(path), PROCESS_COMM_BYTES - 1) == 0;
 }
 
-/* Copies what an interpreter or a loader runs, cut; "": nothing. */
+/* Copies the name of the script or program that is run, cut; "" if there is none. */
 static void put_program(const struct process_names *names, char out[NAME_BYTES])
 {
 	snprintf(out, NAME_BYTES, "%.*s", (int)names->program_bytes,
@@ -79,7 +79,7 @@ bool proc_names_loaded(struct bounded_caller *calls, pid_t pid, const char *comm
 	if (!process_names_is_loader(comm) ||
 	    proc_file_read(calls, pid, "cmdline", CMDLINE_MAX, &cmdline, &length) != 0)
 		return false;
-	if (is_name_of(comm, cmdline)) /* else it runs another program by now */
+	if (is_name_of(comm, cmdline)) /* otherwise the process runs another program by now */
 		process_names_find(&names, comm, "", cmdline, length, false);
 	put_program(&names, program);
 	snprintf(out, PROCESS_COMM_BYTES, "%.*s", PROCESS_COMM_BYTES - 1, program);

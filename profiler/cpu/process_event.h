@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process event as the kernel recorded it, passed from sources to collect. Times are
- * CLOCK_MONOTONIC in ns; ids are those of the profiler's own pid namespace.
+ * Defines a process event, passed from the sources to collect.
+ *
+ * Times are CLOCK_MONOTONIC in ns. Ids are those of the profiler's own pid namespace.
  */
 #ifndef PROFILER_CPU_PROCESS_EVENT_H
 #define PROFILER_CPU_PROCESS_EVENT_H
@@ -14,12 +15,12 @@
 #define PROCESS_COMM_BYTES 16 /* TASK_COMM_LEN of Linux, with the NUL */
 
 enum process_event_type {
-	PROCESS_FORK,   /* a new process `pid` of `parent`; if they are equal, a new thread `tid` */
-	PROCESS_EXEC,   /* the process runs another program, named `comm` */
+	PROCESS_FORK,   /* new process `pid` of `parent`; if both are equal, new thread `tid` */
+	PROCESS_EXEC,   /* the process executes another program, named `comm` */
 	PROCESS_COMM,   /* thread `tid` is named `comm` */
 	PROCESS_MAP,    /* `mapping` is executable */
 	PROCESS_EXIT,   /* thread `tid` has ended; the last one ends the process */
-	PROCESS_SAMPLE, /* a CPU sample, taken by perf itself */
+	PROCESS_SAMPLE, /* CPU sample taken by perf */
 };
 
 struct process_event {
@@ -31,7 +32,7 @@ struct process_event {
 	char comm[PROCESS_COMM_BYTES];
 	struct code_mapping mapping;     /* the event owns its path */
 	struct stack_snapshot *snapshot; /* owned by the event */
-	uint32_t repeats;                /* how often the event comes again */
+	uint32_t repeats;                /* number of further deliveries of the event */
 };
 
 #endif

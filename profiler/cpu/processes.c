@@ -38,7 +38,7 @@ struct process *processes_get(const struct processes *p, uint32_t id)
 	return pointer(id_map_find(&p->by_id, id));
 }
 
-#define SUM_BYTES 128u /* memory, including the index */
+#define SUM_BYTES 128u /* bytes of a sum, including the index */
 
 void process_count(struct process *process, struct work_tally *tally, struct quota *quota,
 		   const struct work_sum *sum)
@@ -74,7 +74,9 @@ void process_free(struct process *process)
 	free(process);
 }
 
-/* Without memory for it, nothing comes to the process any more. */
+/*
+ * Adds a process to the ended ones. If memory is exhausted, later events cannot find the process.
+ */
 static void note_ended(struct processes *p, struct process *process)
 {
 	uint64_t *last = id_map_get(&p->ended, (uint32_t)process->pid);
@@ -124,7 +126,10 @@ void processes_end(struct processes *p, struct process *process, uint64_t time_n
 	p->last_ended = process;
 }
 
-/* With the next id, and a copy of `parent`'s address space; NULL: out of memory. */
+/*
+ * Creates a process with the next id, and a copy of `parent`'s address space. Returns NULL if
+ * memory is exhausted.
+ */
 static struct process *make(const struct processes *p, pid_t pid, pid_t visible_pid,
 			    const struct process *parent, bool knows_maps)
 {
@@ -144,7 +149,7 @@ static struct process *make(const struct processes *p, pid_t pid, pid_t visible_
 	return NULL;
 }
 
-/* False: out of memory. */
+/* Sets a map's value. Returns false if memory is exhausted. */
 static bool add_to_map(struct id_map *map, uint32_t number, struct process *process)
 {
 	uint64_t *value = id_map_get(map, number);
@@ -154,7 +159,7 @@ static bool add_to_map(struct id_map *map, uint32_t number, struct process *proc
 	return value != NULL;
 }
 
-/* Adds a new process to the tables, replacing one with its pid. Frees it on failure. */
+/* Adds a new process to the tables, replacing one with its pid. Frees the process on failure. */
 static struct process *enter(struct processes *p, struct process *process, uint64_t time_ns)
 {
 	struct process *old;
@@ -235,7 +240,7 @@ struct process *processes_take_settled(struct processes *p, uint64_t now_ns)
 
 	for (struct process *at = p->first_ended; at; before = at, at = at->next) {
 		if (at->ended_ns + PROCESSES_LINGER_NS > now_ns)
-			return NULL; /* nor have the later ones settled */
+			return NULL; /* later ones have not settled either */
 		if (!process_is_speaking(at))
 			return take_ended(p, before);
 	}

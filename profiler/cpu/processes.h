@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of the target's tree: one struct for each, from start to end.
+ * Keeps one struct for each process of the target's tree, from start to end.
  *
- * The struct holds all that is known of a process. A process that executes another program becomes
- * a new struct with a new id: the data of the two never mix, even if the kernel reuses a pid, or
- * two processes in different pid namespaces have the same one. A process starts with a fork, an
- * exec, or a hello in the pipe; it ends once, when its last thread ends or when it executes another
- * program. Records of its GPU work arrive later, so it is kept for PROCESSES_LINGER_NS and as long
- * as it is traced; but a process known only from the pipe has sent everything when it ends.
+ * A process that executes another program becomes a new struct with a new id. So data of two
+ * programs never mix, even if the kernel reuses a pid, or pids of two namespaces are equal. A
+ * process starts with a fork, an exec, or a hello in the pipe. It ends once: when its last thread
+ * ends, or when it executes another program. Records of its GPU work arrive later. So an ended
+ * process is kept for PROCESSES_LINGER_NS, and as long as it is traced. A process known only from
+ * the pipe has sent everything when it ends.
  *
  * Times are CLOCK_MONOTONIC in ns.
  */
@@ -31,105 +31,104 @@
 
 #define PROCESSES_LINGER_NS 3000000000u
 
-/* How a process came to be known. */
+/* First evidence of a process. */
 enum process_source {
-	PROCESS_STARTED,  /* by a fork or an exec in the tree */
-	PROCESS_OURS,     /* the target before its exec: our own code */
-	PROCESS_GUESSED,  /* only by a stack */
-	PROCESS_ATTACHED, /* it ran before us: `threads` may be too many */
-	PROCESS_APART,    /* only from the pipe; the kernel's records belong to another */
+	PROCESS_STARTED,  /* fork or exec in the tree */
+	PROCESS_OURS,     /* target before its exec: our own code */
+	PROCESS_GUESSED,  /* stack only */
+	PROCESS_ATTACHED, /* attached to; `threads` may be too high */
+	PROCESS_APART, /* hello in the pipe only; the kernel's records belong to another process */
 };
 
-/* Speech of the programs in it. One writes to the pipe; further ones are kept apart. */
+/* Tracing state of the program. Further programs in one process get a struct of their own. */
 enum process_speech {
-	PROCESS_SILENT, /* none has said hello */
-	PROCESS_SPEAKS, /* one has, and traces nothing */
-	PROCESS_TRACED, /* one has, and its GPU work comes through the pipe */
-	PROCESS_SPOKE,  /* one had, and has said goodbye */
+	PROCESS_SILENT, /* no hello */
+	PROCESS_SPEAKS, /* hello, but traces nothing */
+	PROCESS_TRACED, /* hello, and sends its GPU work */
+	PROCESS_SPOKE,  /* goodbye */
 };
 
-/* How it ended, as far as that is known. */
+/* Known end of a process. */
 enum process_end {
-	PROCESS_END_UNKNOWN, /* or it runs */
-	PROCESS_REPLACED,    /* its process executed another program */
-	PROCESS_EXITED,      /* or was killed: there is a status */
+	PROCESS_END_UNKNOWN, /* running, or unknown */
+	PROCESS_REPLACED,    /* executed another program */
+	PROCESS_EXITED,      /* exited or was killed, with a status */
 };
 
 /* Signs of a process's use of the GPU, besides what it sends (model/untraced.h). */
 struct process_gpu {
-	/* libraries that it has mapped itself, not inherited: libcuda, our injection library,
-	 * libnvidia-ml */
+	/* libraries mapped by the process itself: libcuda, our injection library, libnvidia-ml */
 	bool has_driver, has_injection, has_nvml;
-	bool inherits_driver, inherits_nvml; /* its parent had mapped them */
+	bool inherits_driver, inherits_nvml; /* mapped by its parent */
 	struct untraced_libc libc;
-	/* what was found when it had mapped libcuda, or its parent had (run/obstacles.h) */
-	bool has_obstacle; /* that was looked for */
+	/* obstacle found when the process, or its parent, had mapped libcuda (run/obstacles.h) */
+	bool has_obstacle; /* `obstacle` is set */
 	enum untraced_cause obstacle;
-	/* how many devices it was seen to have opened; what it had when it ended */
+	/* devices seen open; state at its end */
 	uint32_t opened;
 	bool looked_at_end, has_device;
 };
 
-/* When it is recorded, with --range (ranges_seen.h). */
+/* Recorded time with --range (ranges_seen.h). */
 struct process_ranges {
 	struct recorded_intervals intervals;
-	bool has_entered;   /* it has chosen a part */
-	bool works_outside; /* GPU work of it is in no such part */
+	bool has_entered;   /* has entered a recorded range */
+	bool works_outside; /* has GPU work outside recorded ranges */
 };
 
-/* Its CPU time by the kernel's clock (cpu_time.h). */
+/* CPU time by the kernel's clock (cpu_time.h). */
 struct process_clock {
-	/* numbers of what it runs, and of what ran under its pid before; 0: none */
+	/* numbers of its program, and of its pid's previous program; 0 if none */
 	uint32_t program, earlier;
-	uint64_t charged_ns; /* by the kernel, to its pid */
-	uint64_t read_ns;    /* when that was known last */
-	bool has_executed;   /* its pid was another program's before */
-	bool runs_on;        /* after the command */
+	uint64_t charged_ns; /* charged by the kernel to the pid */
+	uint64_t read_ns;    /* time of the last reading */
+	bool has_executed;   /* the pid ran another program before */
+	bool runs_on;        /* outlives the command */
 };
 
 struct process {
-	uint32_t id; /* from 1 on, in order of appearance; never reused in a run */
+	uint32_t id; /* numbered from 1 in order of appearance; never reused in a run */
 	pid_t pid;
-	pid_t visible_pid; /* in our pid namespace, for /proc; 0: unknown */
+	pid_t visible_pid; /* pid in our namespace, for /proc; 0 if unknown */
 	enum process_source source;
-	uint64_t began_ns; /* 0: before it was known */
+	uint64_t began_ns; /* 0 if before it was known */
 	uint64_t ended_ns; /* 0: running */
 	enum process_end end;
-	int wait_status;                    /* of PROCESS_EXITED, as wait(2) gives it */
-	uint32_t threads;                   /* running ones, by the kernel's records */
+	int wait_status;                    /* set with PROCESS_EXITED, see wait(2) */
+	uint32_t threads;                   /* number of running threads, by the kernel's records */
 	struct pid_namespace pid_namespace; /* read when needed; id 0: not yet */
-	const char *comm; /* of its program, by the kernel, interned; NULL: unknown */
-	bool is_loaded;   /* `comm` is the program's that a dynamic loader runs */
-	/* the kernel's name of its first thread, while its time was spent; "": as the program's */
+	const char *comm; /* kernel's name of its program, interned; NULL if unknown */
+	bool is_loaded;   /* `comm` names the program of a dynamic loader */
+	/* kernel's name of its first thread, while its time was spent; "": unchanged */
 	char renamed[PROCESS_COMM_BYTES];
-	struct renames renames; /* from the quota of `sent` */
-	/* the interpreter's names of threads; where they are, NULL: not read yet */
+	struct renames renames; /* charged to the quota of `sent` */
+	/* interpreter's names of threads, and their addresses; NULL: not read yet */
 	struct thread_names thread_names;
 	struct python_threads_places *places_of_threads;
-	uint64_t reads_names_ns; /* when they are read again, if time was spent until then */
-	bool has_spent;          /* or begun a thread, since they were read */
+	uint64_t reads_names_ns; /* time of the next reading of names, if `has_spent` */
+	bool has_spent;          /* spent time, or began a thread, since the last reading */
 
 	struct address_space *space;
-	uint32_t python; /* pythons.h's number of its interpreter; 0: none known */
-	bool has_code;   /* its executable was mapped: the first file that is */
-	bool just_began; /* a program was executed, and has mapped or started nothing yet */
-	struct target_stacks sent; /* the parts of stacks that it sent */
-	uint32_t first_launch;     /* the least correlation id that was sent; 0: none was */
+	uint32_t python; /* number of its interpreter in pythons.h; 0 if there is none */
+	bool has_code;   /* its executable, the first mapped file, is known */
+	bool just_began; /* its program was executed, and has mapped or started nothing yet */
+	struct target_stacks sent; /* parts of stacks that it sent */
+	uint32_t first_launch;     /* lowest correlation id sent; 0 if none */
 	enum process_speech speech;
 	struct process_gpu gpu;
-	bool has_begun_cuda; /* of those that ran before us: attached_cuda.h */
-	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */
+	bool has_begun_cuda; /* set for processes attached to: attached_cuda.h */
+	bool lacks_gpu_time; /* made CUDA calls, or should have been traced */
 
-	/* the profile's sums of its GPU work, and CUPTI's sums at its end */
+	/* the profile's totals of its GPU work, and CUPTI's totals at its end */
 	struct work_tally counted, reported;
-	bool lacks_sums;    /* it ended before it had reported them all */
-	size_t tally_bytes; /* taken from the quota of `sent` */
+	bool lacks_sums;    /* ended before CUPTI had reported all totals */
+	size_t tally_bytes; /* charged to the quota of `sent` */
 
 	struct process_ranges ranges;
 	struct process_clock clock;
 
-	struct process *next;   /* in the table's list of ended processes */
-	struct process *before; /* that had the same pid, and has ended */
+	struct process *next;   /* next in the list of ended processes */
+	struct process *before; /* ended process that had this pid before */
 };
 
 static inline bool process_has_spoken(const struct process *process)
@@ -137,74 +136,71 @@ static inline bool process_has_spoken(const struct process *process)
 	return process->speech != PROCESS_SILENT;
 }
 
-/* Returns whether it may still send something. */
+/* Returns true if the process may still send events. */
 static inline bool process_is_speaking(const struct process *process)
 {
 	return process->speech == PROCESS_SPEAKS || process->speech == PROCESS_TRACED;
 }
 
 struct processes {
-	struct id_map by_pid; /* running ones; values are pointers */
-	struct id_map by_id;  /* all */
-	struct id_map ended;  /* the last one ended of each pid */
+	struct id_map by_pid; /* running processes; values are pointers */
+	struct id_map by_id;  /* all processes */
+	struct id_map ended;  /* last ended process of each pid */
 	struct process *first_ended, *last_ended;
 	uint32_t newest_id;
-	uint32_t taken_id; /* up to here processes_take_any has taken them */
+	uint32_t taken_id; /* last id that processes_take_any has taken */
 };
 
 void processes_release(struct processes *processes);
 
-/*
- * The process that runs under this pid, or NULL; the process with this id, or NULL if it is gone.
- */
+/* Return the process running under this pid, or the one with this id. NULL if there is none. */
 struct process *processes_find(const struct processes *processes, pid_t pid);
 struct process *processes_get(const struct processes *processes, uint32_t id);
 
-/* The running process with this pid, else the last one that is still kept, or NULL. */
+/* Returns the running process with this pid, else the last one still kept, or NULL. */
 struct process *processes_find_last(const struct processes *processes, pid_t pid);
 
 /*
- * The process that had this pid then, if it is still kept; else the running one, or NULL. One that
- * has ended keeps its pid until another begins: it is still charged for its end.
+ * Returns the process that had this pid at `time_ns`, if it is still kept. Otherwise returns the
+ * running one, or NULL. An ended process keeps its pid until another begins, because it is charged
+ * for its end.
  */
 struct process *processes_find_at(const struct processes *processes, pid_t pid, uint64_t time_ns);
 
 /*
- * An existing process; ends one that runs under the same pid. `knows_maps`: all of its mappings
- * will be reported. NULL: out of memory.
+ * Adds an existing process, and ends one with this pid. `knows_maps`: all of its mappings will be
+ * reported. Returns NULL if memory is exhausted.
  */
 struct process *processes_start(struct processes *processes, pid_t pid, uint64_t time_ns,
 				bool knows_maps);
 
 /*
- * A process known only from the pipe: not found by its pid, and ended by the caller. `visible_pid`
- * is its pid in our namespace; 0: unknown. NULL: out of memory.
+ * Adds a process known only from the pipe. It is not found by its pid, and the caller ends it.
+ * `visible_pid` is its pid in our namespace, 0 if unknown. Returns NULL if memory is exhausted.
  */
 struct process *processes_start_apart(struct processes *processes, pid_t pid, pid_t visible_pid);
 
-/* `pid` starts as a copy of `parent`. NULL: out of memory. */
+/* Adds process `pid` as a copy of `parent`. Returns NULL if memory is exhausted. */
 struct process *processes_fork(struct processes *processes, const struct process *parent, pid_t pid,
 			       uint64_t time_ns);
 
-/* The process has ended. No effect on one that has ended before. */
+/* Ends a process. Has no effect on a process that has ended before. */
 void processes_end(struct processes *processes, struct process *process, uint64_t time_ns);
 
 /*
- * Takes out a process that ended so long before `now_ns` that nothing more can come from it; NULL:
- * none. The caller drops what it keeps under the process's id, then frees the process.
+ * Removes a process that ended long enough before `now_ns` that no event of it can come. Returns
+ * NULL if there is none. The caller drops what it keeps under the process's id, then frees the
+ * process.
  */
 struct process *processes_take_settled(struct processes *processes, uint64_t now_ns);
 
 /*
- * Takes out a process, running ones included: those that have ended, then in order of their ids;
- * NULL: none left.
+ * Removes a process, running or ended. Ended ones come first, then running ones by id. Returns NULL
+ * if none is left.
  */
 struct process *processes_take_any(struct processes *processes);
 
-/*
- * Adds a sum to one of the process's two tallies. Marks the tally as incomplete if there is no
- * room.
- */
+/* Adds a sum to one of the process's tallies. Without room the tally is marked as incomplete. */
 void process_count(struct process *process, struct work_tally *tally, struct quota *quota,
 		   const struct work_sum *sum);
 

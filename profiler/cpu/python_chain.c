@@ -9,7 +9,10 @@ _Static_assert(STACK_PYTHON_MAX_LINKS <= PYTHON_FRAMES_MAX, "a chain fits");
 
 /* ---- the layout ---- */
 
-/* How many bytes of an object hold these 8-byte members; members that do not exist need none. */
+/*
+ * Returns the size of the part of an object that holds these 8-byte members. Members that do not
+ * exist need none.
+ */
 static uint16_t span(const uint16_t *members, size_t count)
 {
 	uint16_t end = 0;
@@ -25,7 +28,7 @@ static uint16_t at_most(uint16_t bytes, uint16_t max)
 	return bytes < max ? bytes : max;
 }
 
-/* The parts of frames and code objects that are read at once. */
+/* Lays out the parts of frames and code objects that are read at once. */
 static void lay_out_chain(const struct python_offsets *o, struct stack_python *out)
 {
 	const uint16_t frame[] = {o->frame_previous, o->frame_code, o->frame_place, o->frame_owner};
@@ -34,7 +37,7 @@ static void lay_out_chain(const struct python_offsets *o, struct stack_python *o
 
 	out->frame_bytes =
 		at_most(span(frame, sizeof(frame) / sizeof(frame[0])), STACK_PYTHON_WINDOW_BYTES);
-	/* up to 3.10 each frame is an object, later ones lie one behind the other */
+	/* up to 3.10 each frame is an object; later frames are contiguous */
 	out->frame_window =
 		o->frame_form == PYTHON_FRAME_EACH ? out->frame_bytes : STACK_PYTHON_WINDOW_BYTES;
 	out->mark_from = mark[0];
@@ -45,7 +48,7 @@ static void lay_out_chain(const struct python_offsets *o, struct stack_python *o
 		at_most((uint16_t)(span(mark, marks) - out->mark_from), STACK_PYTHON_MARK_BYTES);
 }
 
-/* The parts of code objects to send. */
+/* Lays out the parts of code objects to send. */
 static void lay_out_code(const struct python_offsets *o, struct stack_python *out)
 {
 	const uint16_t code[] = {o->object_type,   o->code_name,       o->code_filename,
@@ -107,8 +110,9 @@ void python_chain_lay_out(const struct python_offsets *o, uint64_t runtime, uint
 /* ---- the frames ---- */
 
 /*
- * An evaluation of CPython 3.10 gives up its anchor before its frame. In between there is a frame
- * more than there are anchors, so each has its caller's: the innermost is left out.
+ * Drops the innermost frame of a CPython 3.10 evaluation that is returning. It gives up its anchor
+ * before its frame. In between there is one more frame than anchors, so each frame has the anchor
+ * of its caller.
  */
 static void drop_leaving(struct python_stack *stack, uint32_t states[PYTHON_FRAMES_MAX])
 {
@@ -136,7 +140,7 @@ static void drop_leaving(struct python_stack *stack, uint32_t states[PYTHON_FRAM
 	stack->count = to;
 }
 
-/* Converts the links that the BPF side read for python_frames_read. */
+/* Converts the links read by the BPF side for python_frames_read. */
 static void take_links(const struct stack_python_chain *chain, const struct python_offsets *o,
 		       struct python_stack *stack, uint32_t states[PYTHON_FRAMES_MAX])
 {
@@ -169,15 +173,15 @@ static void take_links(const struct stack_python_chain *chain, const struct pyth
 		drop_leaving(stack, states);
 }
 
-/* The frames of one evaluation, and where on the C stack that is. */
+/* Frames of one evaluation, and its position on the C stack. */
 struct evaluation {
 	uint32_t first, count;
 	uint64_t anchor;
 };
 
 /*
- * The frames of several states of the thread are one chain: an evaluation is inside those that are
- * further up the stack.
+ * Orders frames of several states of the thread into one chain. An evaluation is inside those that
+ * are further up the stack.
  */
 static void join_states(struct python_stack *stack, const uint32_t *states)
 {
@@ -192,7 +196,7 @@ static void join_states(struct python_stack *stack, const uint32_t *states)
 		for (at = i; at < stack->count && states[at] == states[i] && !next.anchor; at++)
 			next.anchor = stack->frames[at].anchor;
 		next.count = at - i;
-		/* what lacks its entry is further out than what it called */
+		/* an evaluation without its entry is outside those that it called */
 		if (!next.anchor && i > 0 && states[i - 1] == states[i])
 			next.anchor = list[count - 1].anchor;
 		list[count++] = next;

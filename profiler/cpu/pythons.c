@@ -11,42 +11,47 @@
 #include "symbolize/util/array.h"
 
 #define FILES_MAX 4096
-#define OTHERS_MAX 1024 /* of these, executables that are none; further ones are read again */
+#define OTHERS_MAX \
+	1024 /* executables among these that are no interpreters; further ones are read again */
 #define PROGRAMS_MAX (1u << 20)
 #define CODES_MAX (1u << 20)
 #define LINES_MAX (1u << 20)
-#define RUNTIME_BYTES_MAX (16u << 20) /* of _PyRuntime; files may say anything */
-#define KEPT_BYTES_MAX (64u << 20)    /* of code objects, for their lines */
-#define ASKED_MAX 4096                /* code objects read from processes */
+#define RUNTIME_BYTES_MAX \
+	(16u << 20)                /* bound for _PyRuntime: its size comes from an untrusted file */
+#define KEPT_BYTES_MAX (64u << 20) /* code objects kept for their lines */
+#define ASKED_MAX 4096             /* code objects read from process memory */
 #define NATIVES_MAX 512
 #define MERGED_MAX (NATIVES_MAX + PYTHON_FRAMES_MAX)
 
 struct python_file {
-	uint64_t device, inode; /* as mapped */
-	const char *path;       /* interned; NULL: no memory */
+	uint64_t device, inode; /* as in mappings */
+	const char *path;       /* interned; NULL if memory is exhausted */
 	bool is_python;
 	struct python_image image;
 };
 
-/* An interpreter at its load address; names are kept per program. A fork shares its parent's. */
+/*
+ * An interpreter at its load address. Names are kept per program. A fork shares its parent's
+ * program.
+ */
 struct python_program {
 	uint32_t file;
-	uint64_t bias; /* what to add to the file's addresses */
+	uint64_t bias; /* added to addresses of the file */
 };
 
-/* A code object; compared as bytes. */
+/* Key of a code object; compared as bytes. */
 struct code_key {
 	uint64_t program, code, mark;
 };
 
 struct python_known_code {
 	struct code_key key;
-	const char *name, *file;       /* interned; NULL: asked for in vain */
-	struct stack_python_code *own; /* the parts needed for lines; or NULL */
+	const char *name, *file;       /* interned; NULL if the name could not be read */
+	struct stack_python_code *own; /* parts needed for lines, or NULL */
 	bool is_internal;              /* see struct python_code */
 };
 
-/* A frame with its line. */
+/* Key of a frame's line. */
 struct line_key {
 	uint64_t code; /* index into `codes` */
 	uint64_t place;
@@ -94,7 +99,7 @@ static void run_image(struct bounded_job *opaque)
 		python_image_read(job->job.fd, job->path, &job->job.share, &job->image) == 0;
 }
 
-/* Reads the image in an open file, and closes it. */
+/* Reads the image in an open file, and closes the file. */
 static void read_image(struct bounded_caller *calls, int fd, const char *path,
 		       struct python_file *file)
 {
@@ -118,7 +123,7 @@ static void read_image(struct bounded_caller *calls, int fd, const char *path,
 		bounded_close(calls, fd);
 }
 
-/* The file's record; NULL: it is no CPython, or cannot be read now. */
+/* Returns the file's record. Returns NULL if the file is no CPython, or cannot be read now. */
 static const struct python_file *get_file(struct pythons *p, pid_t pid,
 					  const struct code_mapping *mapping)
 {
@@ -165,8 +170,8 @@ static const struct python_image *image_of(const struct pythons *p,
 }
 
 /*
- * The file's own address of a mapping's start, which is the start of a segment's page. UINT64_MAX:
- * none of the code is mapped there.
+ * Returns the file's own address of a mapping's start, which is the start of a segment's page.
+ * Returns UINT64_MAX if no code is mapped there.
  */
 static uint64_t address_of(const struct python_image *image, const struct code_mapping *mapping)
 {
@@ -251,7 +256,7 @@ bool pythons_has_in_runtime(const struct pythons *p, uint32_t number, uint64_t a
 
 /* ---- names ---- */
 
-/* The record's pieces serve as memory. */
+/* Reads memory from the pieces of a record. */
 static bool read_pieces(void *context, uint64_t address, void *buffer, size_t size)
 {
 	const struct stack_python_code *r = context;
@@ -275,7 +280,9 @@ static struct python_known_code *find_code(const struct pythons *p, const struct
 	return at == RECORD_NONE ? NULL : &p->codes.list[at];
 }
 
-/* The record without what only its name needs; NULL: no memory, or the limit is reached. */
+/*
+ * Copies the parts of the record that lines need. Returns NULL if memory or the quota is exhausted.
+ */
 static struct stack_python_code *keep_for_lines(struct pythons *p,
 						const struct stack_python_code *r)
 {
@@ -317,7 +324,7 @@ static void name_code(struct pythons *p, struct python_known_code *known,
 	known->is_internal = code->is_internal;
 	known->name = quota_intern(p->quota, p->strings, name);
 	known->file = quota_intern(p->quota, p->strings, code->path);
-	if (!known->name || !known->file) /* out of memory, or counted */
+	if (!known->name || !known->file) /* out of memory, or over the quota, which counts */
 		known->name = known->file = NULL;
 }
 
@@ -349,7 +356,7 @@ int pythons_learn(struct pythons *p, const struct stack_python_code *r)
 	image = image_of(p, program);
 	types = types_of(image, program);
 	if (python_code_read(&memory, &image->offsets, &types, r->link.code, &code) != 0)
-		return 0; /* its frames show PYTHON_UNKNOWN_FRAME */
+		return 0; /* frames of the code show PYTHON_UNKNOWN_FRAME */
 	name_code(p, &known, &code);
 	if (!known.name)
 		return 0;
@@ -372,7 +379,7 @@ struct code_job {
 	struct code_key key;
 	struct python_offsets offsets;
 	struct python_types types;
-	bool lines; /* marks are with lines */
+	bool lines; /* marks include line tables */
 	/* results */
 	bool is_there;
 	struct python_code code;
@@ -399,9 +406,8 @@ static void run_code(struct bounded_job *opaque)
 }
 
 /*
- * The BPF side reads only memory that is there at that moment. A page that is being moved is not,
- * and a function may be seen that once only. So the process is asked, if it has the same code
- * still.
+ * Reads a code object's name from the process, if its code is unchanged. The BPF side reads only
+ * resident memory. A page that is being migrated is not, and a function may be seen only once.
  */
 static void ask_process(struct pythons *p, pid_t pid, struct python_known_code *known)
 {
@@ -429,7 +435,10 @@ static void ask_process(struct pythons *p, pid_t pid, struct python_known_code *
 	free(job);
 }
 
-/* The code object's record, with a name if one is known; NULL: no memory for it. */
+/*
+ * Returns the code object's record, with a name if one is known. Returns NULL if memory is
+ * exhausted.
+ */
 static const struct python_known_code *get_code(struct pythons *p, pid_t pid,
 						const struct code_key *key)
 {
@@ -443,7 +452,7 @@ static const struct python_known_code *get_code(struct pythons *p, pid_t pid,
 	return add_code(p, &known) == 0 ? &p->codes.list[p->codes.count - 1] : NULL;
 }
 
-/* The line of a frame; 0: its code object has none for it. */
+/* Returns the line of a frame, or 0 if its code object has none. */
 static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
 			const struct python_known_code *code, const struct python_frame *frame)
 {
@@ -461,7 +470,7 @@ static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
 	return known.line;
 }
 
-/* Without a name: the frame is none to be shown. */
+/* Returns the title of a frame. A title without a name hides the frame. */
 static struct python_title title_of(struct pythons *p, pid_t pid, uint32_t program,
 				    const struct python_frame *frame)
 {
@@ -496,7 +505,7 @@ static enum python_native kind_of(const struct python_image *image, uint32_t mod
 		       : PYTHON_NATIVE_INTERPRETER;
 }
 
-/* Sets what each native frame is. True: one is the interpreter's loop. */
+/* Sets the kind of each native frame. Returns true if one is the interpreter's loop. */
 static bool tell_natives(struct pythons *p, struct address_space *space,
 			 const struct python_program *program, const struct unwind_frame *natives,
 			 uint32_t count, uint8_t kinds[NATIVES_MAX])
@@ -522,7 +531,7 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	const struct python_program *program = find_program(p, number);
 	struct python_merged merged[MERGED_MAX];
 	const struct python_image *image;
-	struct python_stack stack; /* large: what is used of it is set */
+	struct python_stack stack; /* large: only the used part is initialized */
 	uint8_t kinds[NATIVES_MAX];
 	uint64_t sps[NATIVES_MAX];
 	struct python_merge_input in = {.natives = kinds,
@@ -540,7 +549,7 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	image = image_of(p, program);
 	stack.count = 0;
 	stack.is_whole = false;
-	/* else the BPF side did not know of this program yet */
+	/* otherwise the BPF side did not know this program yet */
 	if (chain && chain->program == number)
 		python_chain_read(chain, &image->offsets, &stack);
 	if (stack.count == 0 && stack.is_whole)

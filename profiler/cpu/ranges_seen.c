@@ -8,7 +8,7 @@
 #define SEPARATOR ", "
 #define REST "..."
 
-/* Returns whether the list has the name, as a whole. */
+/* Returns true if the list contains the whole name. */
 static bool has(const char *list, const char *name)
 {
 	size_t length = strlen(name);
@@ -22,7 +22,7 @@ static bool has(const char *list, const char *name)
 	return false;
 }
 
-/* Returns how many names the list has. */
+/* Returns the number of names in the list. */
 static uint32_t count_names(const char *list)
 {
 	uint32_t count = list[0] != '\0';

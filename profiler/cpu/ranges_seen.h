@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which processes entered a range that is recorded (--range), which only worked outside, and what
- * other ranges there were: counts and lists of names in the ledger. No I/O.
+ * Counts and lists, in the ledger, the processes and ranges seen with --range.
+ *
+ * A process either entered a recorded range, or only worked outside. Other ranges are listed by
+ * name. No I/O.
  */
 #ifndef PROFILER_CPU_RANGES_SEEN_H
 #define PROFILER_CPU_RANGES_SEEN_H
@@ -9,17 +11,20 @@
 #include "profiler/cpu/processes.h"
 #include "profiler/model/ledger.h"
 
-/* Names of processes, or of ranges, that a list has at most; others are "..." at its end. */
+/* Maximum number of names in a list; "..." stands for further ones. */
 #define RANGES_SEEN_NAMES 8u
 
-/* The process enters a chosen range; true if it is the first time: then it is to be named. */
+/*
+ * Notes that the process enters a recorded range. Returns true the first time: then the caller
+ * names the process.
+ */
 bool ranges_seen_enter(struct ledger_outside *ledger, struct process *process);
 void ranges_seen_name(struct ledger_outside *ledger, const char *name);
 
-/* GPU work of the process was launched outside of what it chose. */
+/* Notes GPU work of the process that was launched outside recorded ranges. */
 void ranges_seen_leave_out(struct ledger_outside *ledger, struct process *process);
 
-/* A process has a range of this name, in a domain ("": the default one), that is not chosen. */
+/* Notes a range that is not recorded. `domain` is "" for the default one. */
 void ranges_seen_other(struct ledger_outside *ledger, const char *domain, const char *name);
 
 #endif

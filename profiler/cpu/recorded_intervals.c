@@ -9,7 +9,7 @@ struct recorded_change {
 	bool is_open;
 };
 
-/* Counted from the oldest. */
+/* Returns the change with this number, counted from the oldest. */
 static struct recorded_change *change_at(const struct recorded_intervals *c, uint32_t number)
 {
 	return &c->changes[(c->first + number) % RECORDED_INTERVALS_CHANGES];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a process was recorded, where it chooses that itself (--range): it says when each part
- * begins and ends. Zero-initialised has said nothing: then it is not recorded. Times are
- * CLOCK_MONOTONIC in ns, by the process itself, so in any order.
+ * Keeps the time intervals in which a process was recorded, as reported by the process (--range).
  *
- * Only the last RECORDED_INTERVALS_CHANGES are known; before them it counts as not recorded. They
- * take memory once there is one.
+ * Zero-initialised means never recorded. Times are CLOCK_MONOTONIC in ns, in any order. Only the
+ * last RECORDED_INTERVALS_CHANGES changes are kept; earlier times count as not recorded. Memory is
+ * allocated with the first change.
  */
 #ifndef PROFILER_CPU_RECORDED_INTERVALS_H
 #define PROFILER_CPU_RECORDED_INTERVALS_H
@@ -16,11 +15,14 @@
 #define RECORDED_INTERVALS_CHANGES 256u
 
 struct recorded_intervals {
-	struct recorded_change *changes; /* a ring; NULL: none */
+	struct recorded_change *changes; /* ring; NULL if there are none */
 	uint32_t first, count;
 };
 
-/* From that time on it is recorded, or not. Whether a part begins; -ENOMEM. */
+/*
+ * Notes that recording starts (`is_open`) or stops. Returns 1 if a new interval begins, else 0, or
+ * -ENOMEM.
+ */
 int recorded_intervals_note(struct recorded_intervals *chosen, uint64_t time_ns, bool is_open);
 
 bool recorded_intervals_has(const struct recorded_intervals *chosen, uint64_t time_ns);

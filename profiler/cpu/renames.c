@@ -11,10 +11,12 @@ struct waiting {
 	struct {
 		uint64_t time_ns;
 		char comm[PROCESS_COMM_BYTES];
-	} list[RENAMES_KEPT]; /* in order of time */
+	} list[RENAMES_KEPT]; /* sorted by time */
 };
 
-#define WAITING_BYTES (sizeof(struct waiting) + 2 * sizeof(uint64_t) + 16) /* with its index */
+#define WAITING_BYTES                                                              \
+	(sizeof(struct waiting) + 2 * sizeof(uint64_t) + 16) /* includes the index \
+							      */
 
 static void drop(struct quota *quota, struct waiting *w)
 {

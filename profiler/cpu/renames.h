@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renames of a process's threads that nothing has been recorded under yet.
+ * Keeps renames of a process's threads until time is recorded under the new name.
  *
  * A thread may rename itself, or be renamed, at any time (prctl(2) PR_SET_NAME). Outputs show one
- * name for it: the newest that it had while its time was spent. A rename therefore waits here until
- * time of its thread comes that is not earlier. Times are CLOCK_MONOTONIC in ns.
+ * name for a thread: the newest that it had while it spent time. So a rename waits here until the
+ * thread spends time after it. Times are CLOCK_MONOTONIC in ns.
  *
- * Bounded: RENAMES_KEPT for each thread, of which the newest stay, and an quota.
+ * Each thread keeps its newest RENAMES_KEPT renames, charged to a quota.
  */
 #ifndef PROFILER_CPU_RENAMES_H
 #define PROFILER_CPU_RENAMES_H
@@ -18,7 +18,7 @@
 #include "symbolize/util/id_map.h"
 
 #define RENAMES_KEPT 4u
-#define RENAMES_OF_PROCESS 0u /* stands for a thread: renames of the process itself */
+#define RENAMES_OF_PROCESS 0u /* thread id that stands for the process itself */
 
 /* Zero-initialised is empty. */
 struct renames {
@@ -28,15 +28,15 @@ struct renames {
 void renames_release(struct renames *renames, struct quota *quota);
 
 /*
- * Adds a rename of a thread. Renames of one thread come in order of time. Without room it is
- * dropped, which the quota counts. -ENOMEM: out of memory.
+ * Adds a rename. Renames of one thread come in order of time. A rename over the quota is dropped,
+ * and counted by the quota. Returns 0, or -ENOMEM.
  */
 int renames_add(struct renames *renames, struct quota *quota, uint32_t thread, uint64_t time_ns,
 		const char *comm);
 
 /*
- * Takes out the renames of a thread up to `time_ns` and copies the newest of them. False: there is
- * none.
+ * Removes the thread's renames up to `time_ns`, and copies the newest of them. Returns false if
+ * there is none.
  */
 bool renames_take(struct renames *renames, struct quota *quota, uint32_t thread, uint64_t time_ns,
 		  char comm[PROCESS_COMM_BYTES]);

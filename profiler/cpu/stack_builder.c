@@ -57,7 +57,7 @@ static void count_unordered(struct stack_builder *b, const struct process *proce
 	}
 }
 
-/* Counts what is not known of the stack's Python frames. True: all is. */
+/* Counts what is missing of the stack's Python frames. Returns true if nothing is. */
 static bool count_python(struct stack_builder *b, const struct process *process,
 			 const struct python_merge_result *python)
 {
@@ -94,7 +94,7 @@ bool stack_builder_is_library(const struct stack_builder *b, const char *name)
 {
 	size_t length = b->library ? strlen(b->library) : 0;
 
-	/* in processes that were attached to; copies for programs that run without a profiler */
+	/* injected into attached processes; or a copy for programs that run without a profiler */
 	if (starts_with(name, "memfd:" GPU_WIRE_MEMORY) || starts_with(name, "libprofile_cupti"))
 		return true;
 	return length && strncmp(name, b->library, length) == 0 &&
@@ -117,7 +117,10 @@ static bool is_of_library(struct stack_builder *b, const struct frame *frame)
 	return known->is_library;
 }
 
-/* The frame that a signal interrupted, from the outermost of these on; `inner`: there is none. */
+/*
+ * Returns the frame that a signal interrupted, searching inwards from `outer`. Returns `inner` if
+ * there is none.
+ */
 static uint32_t find_interrupted(const struct frames *f, uint32_t outer, uint32_t inner)
 {
 	for (uint32_t i = outer; i > inner; i--)
@@ -126,7 +129,10 @@ static uint32_t find_interrupted(const struct frames *f, uint32_t outer, uint32_
 	return inner;
 }
 
-/* The first `kernel` frames are the kernel's, and the next one is exact, though not interrupted. */
+/*
+ * Replaces frames of the library, and all frames it called, by one. The first `kernel` frames are
+ * the kernel's. The next frame is exact, though not interrupted.
+ */
 static void fold_library(struct stack_builder *b, struct frames *f, uint32_t kernel)
 {
 	uint32_t end = f->count;
@@ -157,7 +163,7 @@ static void add_kernel(struct stack_builder *b, struct frames *f, const __u64 *a
 		add_code(f, symbolizer_locate_kernel(b->symbolizer, addresses[i]), i > 0);
 }
 
-/* The frames that take the stack, at a switch: before the scheduler's own. */
+/* Returns the number of tracing frames at a context switch, inside the scheduler's own. */
 static uint32_t count_tracing(struct stack_builder *b, const struct stack_snapshot *snapshot)
 {
 	const __u64 *kernel = stack_snapshot_kernel(snapshot);
@@ -175,8 +181,9 @@ static uint32_t count_tracing(struct stack_builder *b, const struct stack_snapsh
 }
 
 /*
- * At a probe's breakpoint the pc is past it, though the replaced instruction has not run: the call
- * frame information must be looked up for that instruction.
+ * Returns true if the thread is at a probe's breakpoint. The pc is past the breakpoint, though the
+ * replaced instruction has not run. So call frame information must be looked up for that
+ * instruction.
  */
 static bool is_at_breakpoint(struct stack_builder *b, const struct stack_snapshot *snapshot)
 {
@@ -223,7 +230,7 @@ static void count_end(struct stack_builder *b)
 						: MODULE_UNKNOWN);
 }
 
-/* Perhaps by a guess. */
+/* Returns true if the stack reaches the thread's start, maybe by a guess. */
 static bool reaches_start(const struct stack_builder *b)
 {
 	return !cut_stacks_reason(b->unwound_end);
@@ -360,7 +367,7 @@ struct stack_id stack_builder_addresses(struct stack_builder *b, struct process 
 static struct code_ref locate_captured(struct stack_builder *b, struct process *process,
 				       uint64_t address)
 {
-	/* the process's own report: correct even if it runs another program by now */
+	/* the process's own report is correct even if it runs another program by now */
 	const struct code_mapping *mapping = target_stacks_find_code(&process->sent, address);
 
 	return mapping ? symbolizer_locate_in(b->symbolizer, process->space, mapping, address)

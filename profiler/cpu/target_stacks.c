@@ -42,7 +42,7 @@ size_t target_stacks_code_bytes(const struct code_mapping *mapping)
 	       (mapping->build_id ? strlen(mapping->build_id) + 1 : 0);
 }
 
-/* A copy of its texts in one piece, which begins with the path. */
+/* Copies the mapping's texts into one allocation, which begins with the path. */
 static char *copy_texts(const struct code_mapping *mapping)
 {
 	size_t path = strlen(mapping->path) + 1,
@@ -70,7 +70,7 @@ static bool same_mapping(const struct code_mapping *a, const struct code_mapping
 	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0 && same_build_id(a, b);
 }
 
-/* The first mapping that ends after `address`; code_count if none. */
+/* Returns the first mapping that ends after `address`, or code_count. */
 static uint32_t first_behind(const struct target_stacks *t, uint64_t address)
 {
 	uint32_t low = 0, high = t->code_count;
@@ -137,7 +137,7 @@ const struct code_mapping *target_stacks_find_code(const struct target_stacks *t
 
 /* ---- by id ---- */
 
-/* Finds or adds the value of an id. 0, -ENOMEM, -ENOSPC. */
+/* Finds or adds the value of an id. Returns 0, -ENOMEM or -ENOSPC. */
 static int get_value(struct target_stacks *t, struct id_map *map, uint32_t id, uint64_t **value)
 {
 	*value = id_map_find(map, id);
@@ -196,7 +196,7 @@ const char *target_stacks_get_nvtx(const struct target_stacks *t, uint32_t id)
 	return value ? (const char *)(uintptr_t)*value : NULL;
 }
 
-/* Beside the number of a stack. */
+/* Flag beside a stack's number. */
 #define IS_WHOLE (UINT64_C(1) << 32)
 
 int target_stacks_set(struct target_stacks *t, uint32_t id, struct sent_stack stack)

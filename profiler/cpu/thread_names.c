@@ -8,16 +8,16 @@
 #include "symbolize/util/text.h"
 
 struct named {
-	char *name;  /* by the interpreter; NULL: it has none */
-	char *newer; /* NULL: none, else it waits for time of the thread from `newer_ns` on */
+	char *name;  /* interpreter's name, or NULL */
+	char *newer; /* newer name, shown once the thread spends time from `newer_ns` on; or NULL */
 	uint64_t newer_ns;
 	uint32_t inner;
 	bool has_ended;
-	bool is_pythons;               /* `comm` is the interpreter's doing */
-	char comm[PROCESS_COMM_BYTES]; /* set by the program; "": inherited */
+	bool is_pythons;               /* `comm` was set by the interpreter */
+	char comm[PROCESS_COMM_BYTES]; /* kernel's name set by the program; "" if inherited */
 };
 
-#define NAMED_BYTES (sizeof(struct named) + 2 * sizeof(uint64_t) + 16) /* with its index */
+#define NAMED_BYTES (sizeof(struct named) + 2 * sizeof(uint64_t) + 16) /* includes the index */
 
 static void drop_text(struct quota *quota, char **text)
 {
@@ -53,7 +53,10 @@ static struct named *find(const struct thread_names *names, uint32_t thread)
 	return value ? (struct named *)(uintptr_t)*value : NULL;
 }
 
-/* Returns the record of a thread, made if need be. `*err`: 0: no room; -ENOMEM. */
+/*
+ * Returns the record of a thread, adding it if needed. On failure returns NULL, with `*err` 0 (over
+ * the quota) or -ENOMEM.
+ */
 static struct named *get(struct thread_names *names, uint32_t thread, int *err)
 {
 	struct named *n = find(names, thread);
@@ -74,7 +77,7 @@ static struct named *get(struct thread_names *names, uint32_t thread, int *err)
 	return NULL;
 }
 
-/* Tells whether a name is that of the kernel, which cuts it, perhaps within a character. */
+/* Returns true if `comm` is the start of `name` as the kernel cuts it, maybe within a character. */
 static bool is_start(const char *comm, const char *name)
 {
 	return comm[0] && starts_with(name, comm) &&
@@ -191,7 +194,7 @@ void thread_names_end(struct thread_names *names, uint32_t thread)
 	if (!n || n->has_ended)
 		return;
 	oldest = names->ended_count >= THREAD_NAMES_ENDED ? find(names, *place) : NULL;
-	if (oldest && oldest->has_ended) /* else another thread has the id by now */
+	if (oldest && oldest->has_ended) /* otherwise another thread has the id by now */
 		thread_names_forget(names, *place);
 	n->has_ended = true;
 	*place = thread;

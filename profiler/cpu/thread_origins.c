@@ -12,8 +12,9 @@ struct thread_key {
 
 struct origin_thread {
 	struct thread_key key;
-	struct stack_id origin; /* the stack that its own are below; STACK_EMPTY: none is known */
-	uint32_t depth;         /* threads in it */
+	struct stack_id
+		origin; /* stack below which its own stacks are put; STACK_EMPTY if unknown */
+	uint32_t depth; /* number of threads in `origin` */
 };
 
 struct memo_key {
@@ -44,7 +45,10 @@ static struct origin_thread *find(const struct thread_origins *o, uint32_t proce
 
 /* ---- composing ---- */
 
-/* Appends a stack. The same few come again and again, and it takes a look-up for each frame. */
+/*
+ * Appends a stack, remembering the result: few stacks recur often, and appending takes a lookup per
+ * frame.
+ */
 static struct stack_id append(struct thread_origins *o, struct stack_id origin,
 			      struct stack_id stack)
 {
@@ -113,7 +117,7 @@ bool thread_origins_ask(struct thread_origins *o, uint32_t process, uint32_t tid
 
 void thread_origins_visit(struct thread_origins *o, const struct id_visitor *v)
 {
-	/* composed stacks are composed again */
+	/* composed stacks are composed anew */
 	record_set_clear(&o->memo.set);
 	for (uint32_t i = 0; i < o->threads.count; i++)
 		visit_stack(v, &o->threads.list[i].origin);
