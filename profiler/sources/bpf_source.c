@@ -26,13 +26,13 @@
 
 #define RING_BYTES (32u << 20)
 #define LAUNCHES_RING_BYTES (64u << 20) /* 40 ms of 500,000 launches/s with 2 KiB of stack */
-#define SLOTS (1u << 14)                /* off_cpu.bpf.h, SLOT_BITS */
-#define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
-#define UPROBE_MULTI_RETURN 1  /* BPF_F_UPROBE_MULTI_RETURN, likewise */
+#define SLOTS (1u << 14)                /* SLOT_BITS of off_cpu.bpf.h */
+#define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI of Linux 6.6, missing in older headers */
+#define UPROBE_MULTI_RETURN 1  /* BPF_F_UPROBE_MULTI_RETURN of Linux 6.6 */
 #define VARY_NS 1000000000u
 #define GOLDEN_SECTION 0.3819660
 
-/* The head of union bpf_attr for BPF_LINK_CREATE with uprobe_multi (linux/bpf.h, Linux 6.6). */
+/* Head of union bpf_attr for BPF_LINK_CREATE with uprobe_multi (linux/bpf.h, Linux 6.6). */
 struct uprobe_multi_attr {
 	__u32 prog_fd;
 	__u32 target_fd;
@@ -48,19 +48,18 @@ struct uprobe_multi_attr {
 	__u32 padding;
 };
 
-#define PROBING_RUN_MS                                                            \
-	60000 /* for all probes: each takes longer the more processes have others \
-	       */
-/* One of its calls half of it: other CPUs are waited for, too. */
+/* Timeout of all probes together; each takes longer the more processes have probes. */
+#define PROBING_RUN_MS 60000
+/* Timeout of one blocked call, which also waits for other CPUs. */
 #define PROBING_SLEEP_MS 20000
-#define ATTACHED_PROBING_SLEEP_MS 2000 /* in processes that run already, where it ends in time */
-#define CLOSING_MS 500                 /* what takes longer goes on without us */
+#define ATTACHED_PROBING_SLEEP_MS 2000 /* limit in processes that already run */
+#define CLOSING_MS 500                 /* closing that takes longer is abandoned */
 #define ALL_PROCESSES (-1)
 
-/* An attachment of a program. */
+/* Attachment of a BPF program. */
 struct kept_link {
 	pid_t pid; /* the only process probed; 0: permanent */
-	int fd;    /* a multi-probe link; -1: see `link` */
+	int fd;    /* multi-probe link; -1: see `link` */
 	struct bpf_link *link;
 };
 
@@ -76,11 +75,11 @@ struct bpf_source {
 	struct kept_links links;
 	int *clocks;
 	uint32_t clock_count, clock_capacity;
-	uint64_t varied_ns;             /* when the clocks got another period last */
-	struct bpf_link *all_times;     /* lists the times of threads that have not ended */
-	int times_fd;                   /* the list; -1: not opened */
-	struct bounded_caller *probing; /* sets and removes probes; NULL: there were none */
-	bool has_multi;                 /* supports multi-probe links */
+	uint64_t varied_ns;             /* time of the last change of the clocks' period */
+	struct bpf_link *all_times;     /* iterator over times of running threads */
+	int times_fd;                   /* descriptor of the iterator; -1: not opened */
+	struct bounded_caller *probing; /* runs probing calls; NULL: none so far */
+	bool has_multi;                 /* kernel supports multi-probe links */
 	bool has_probes;
 };
 
@@ -100,7 +99,7 @@ static void remove_link(const struct kept_link *link)
 		bpf_link__destroy(link->link);
 }
 
-/* 0, or -ENOMEM: the link is removed. */
+/* Keeps a link. Returns 0, or -ENOMEM with the link removed. */
 static int keep(struct kept_links *links, struct kept_link link)
 {
 	if (!array_make_room(&links->list, links->count, &links->capacity, sizeof(link))) {
@@ -111,15 +110,16 @@ static int keep(struct kept_links *links, struct kept_link link)
 	return 0;
 }
 
-/* `link` is libbpf's result: NULL with errno set if attaching failed. */
+/* Keeps libbpf's result `link`, which is NULL with errno set if attaching failed. */
 static int keep_link(struct kept_links *links, pid_t pid, struct bpf_link *link)
 {
 	return link ? keep(links, (struct kept_link){pid, -1, link}) : -errno;
 }
 
 /*
- * To set or remove a probe the kernel takes the lock on the mappings of each process that maps the
- * file, and may read the file. Either may never be. NULL: out of memory.
+ * Returns the caller that sets and removes probes with a timeout. The kernel then locks the
+ * mappings of each process that maps the file, and may read the file. Either may block forever.
+ * Returns NULL if memory is exhausted.
  */
 static struct bounded_caller *probing(struct bpf_source *s)
 {
@@ -150,8 +150,8 @@ static void run_removal(struct bounded_job *opaque)
 }
 
 /*
- * Removes those of a process, or of all. False: what is stuck, comes too late or has no memory ends
- * with this process.
+ * Removes the links of a process, or all links. Returns false on a timeout or without memory: the
+ * remaining links end with this process.
  */
 static bool remove_links(struct bpf_source *s, pid_t pid, unsigned int ms)
 {
@@ -179,7 +179,7 @@ static bool remove_links(struct bpf_source *s, pid_t pid, unsigned int ms)
 
 static void explain_load(int err, char *error, size_t size)
 {
-	if (err == -EPERM) /* EACCES means that the program was rejected */
+	if (err == -EPERM) /* EACCES: the verifier rejected the program */
 		snprintf(error, size, "loading eBPF programs is not permitted; " CAPABILITY_ADVICE);
 	else if (access("/sys/kernel", F_OK) != 0)
 		snprintf(error, size,
@@ -215,7 +215,10 @@ bool bpf_source_may_probe_returns(void)
 
 /* ---- opening ---- */
 
-/* Before 6.1, programs of sampling clocks may not use maps that allocate on demand. */
+/*
+ * Makes maps preallocate before Linux 6.1: programs of sampling clocks may not allocate on demand
+ * there.
+ */
 static void choose_map_flags(struct stacks *bpf)
 {
 	struct bpf_map *maps[] = {bpf->maps.tracked, bpf->maps.timed, bpf->maps.pythons,
@@ -226,19 +229,22 @@ static void choose_map_flags(struct stacks *bpf)
 			bpf_map__set_map_flags(maps[i], 0);
 }
 
-/* Before 6.1, programs that may wait, which this one does for memory, may not use our maps. */
+/*
+ * Returns true if threads of running processes are followed. Before Linux 6.1, sleepable programs,
+ * such as the one that follows threads, may not use our maps.
+ */
 static bool follows_threads(const struct bpf_source_options *o)
 {
 	return o->times && o->running && kernel_release() >= LINUX(6, 1);
 }
 
-/* bpf_rdonly_cast */
+/* Returns true if the kernel has bpf_rdonly_cast. */
 static bool has_casts(const struct bpf_source_options *o)
 {
 	return kernel_release() >= LINUX(6, 2) && !o->without_casts;
 }
 
-/* Programs that are not needed are not loaded: loading takes time. */
+/* Loads only the programs that are needed, because loading takes time. */
 static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 {
 	const struct bpf_source_options *o = &s->options;
@@ -267,9 +273,9 @@ static uint32_t ring_bytes(const struct bpf_source *s)
 }
 
 /*
- * Between ticks of the clocks: usually no simple fraction of a sampling period or of a millisecond,
- * for powers of the golden section are farthest from fractions; and never the same for long, so
- * that no cycle of a program stays in step with it.
+ * Chooses the time between ticks of the clocks. It is no simple fraction of the sampling period or
+ * a millisecond: powers of the golden section are farthest from fractions. The time varies, so that
+ * no cycle of a program stays in step with the ticks.
  */
 static uint64_t choose_tick_ns(const struct bpf_source *s)
 {
@@ -316,7 +322,10 @@ static int load(struct bpf_source *s)
 	return err;
 }
 
-/* Before 6.10 a multi-probe link was limited to a thread, not to a process. */
+/*
+ * Loads the programs, with multi-probe links if possible. Before Linux 6.10 a multi-probe link is
+ * limited to a thread, not to a process.
+ */
 static int load_for_kernel(struct bpf_source *s)
 {
 	int err;
@@ -377,7 +386,7 @@ static int start_clock(struct bpf_source *s, int cpu, uint64_t tick_ns)
 	if (fd < 0)
 		return -errno;
 	s->clocks[s->clock_count++] = fd;
-	/* no link: it would take a second descriptor per CPU */
+	/* no link: a link would take a second descriptor per CPU */
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->bpf->progs.sample_cpu)) != 0)
 		return -errno;
 	return 0;
@@ -391,7 +400,8 @@ static int start_clocks(struct bpf_source *s)
 	s->bpf->bss->tick_ns = tick_ns;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		err = start_clock(s, cpu, tick_ns);
-		if (err && err != -ENODEV && err != -ENXIO) /* these errors: an offline CPU */
+		if (err && err != -ENODEV &&
+		    err != -ENXIO) /* -ENODEV and -ENXIO mean an offline CPU */
 			return err;
 	}
 	return s->clock_count > 0 ? 0 : -ENODEV;
@@ -405,7 +415,7 @@ void bpf_source_vary_clocks(struct bpf_source *s, uint64_t now_ns)
 		return;
 	s->varied_ns = now_ns;
 	tick_ns = choose_tick_ns(s);
-	/* a clock that is changed starts anew: half a tick is lost, on average */
+	/* changing a clock restarts it: half a tick is lost, on average */
 	s->bpf->bss->tick_ns = tick_ns + (uint64_t)((double)tick_ns * tick_ns / (2.0 * VARY_NS));
 	for (uint32_t i = 0; i < s->clock_count; i++)
 		ioctl(s->clocks[i], PERF_EVENT_IOC_PERIOD, &tick_ns);
@@ -474,7 +484,7 @@ void bpf_source_close(struct bpf_source *s)
 		bounded_caller_free(s->probing);
 	}
 	if (is_left)
-		return; /* a thread may be at work on it */
+		return; /* an abandoned thread may still use it */
 	for (uint32_t i = 0; i < s->links.count; i++)
 		remove_link(&s->links.list[i]);
 	free(s->links.list);
@@ -503,7 +513,7 @@ static int take_from(struct bpf_map *map, pid_t pid)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Lets the BPF side know the calling thread's user. */
+/* Tells the BPF side the calling thread's user. */
 static int set_viewer(struct bpf_source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
@@ -530,14 +540,14 @@ int bpf_source_follow_threads(struct bpf_source *s)
 
 	if (!follows_threads(&s->options))
 		return -EOPNOTSUPP;
-	s->bpf->bss->follows_new_threads = 1; /* those that the others begin meanwhile */
+	s->bpf->bss->follows_new_threads = 1; /* threads that are started meanwhile */
 	link = bpf_program__attach_iter(s->bpf->progs.follow_threads, NULL);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		err = fd;
-	/* reading runs it; it writes nothing, and rests after a million threads */
+	/* reading runs the iterator, which writes nothing and pauses after a million threads */
 	while (fd >= 0 &&
 	       ((n = read(fd, unused, sizeof(unused))) > 0 || (n < 0 && errno == EAGAIN)))
 		;
@@ -574,7 +584,7 @@ bool bpf_source_follows(const struct bpf_source *s, pid_t pid)
 
 int bpf_source_set_python(struct bpf_source *s, pid_t pid, const struct stack_python *python)
 {
-	/* if the process has ended, nobody would remove the entry again */
+	/* once the process has ended, nobody would remove the entry */
 	if (!bpf_source_follows(s, pid))
 		return -ESRCH;
 	return put_in(s->bpf->maps.pythons, pid, python, sizeof(*python));
@@ -603,8 +613,8 @@ void bpf_source_stop_times(struct bpf_source *s)
 }
 
 /*
- * Returns whether the whole of it could be read; the kernel gives as much at once as it has room
- * for.
+ * Reads `size` bytes, in as many pieces as the kernel returns. Returns false at the end or on an
+ * error.
  */
 static bool read_whole(int fd, void *to, size_t size)
 {
@@ -635,9 +645,9 @@ bool bpf_source_lacks_times(const struct bpf_source *s)
 
 /* ---- probes ---- */
 
-/* Programs that are attached to functions of one file, and the links that this gives. */
+/* Job that attaches programs to functions of one file, with the resulting links. */
 struct attaching {
-	struct bounded_job job; /* with the file */
+	struct bounded_job job; /* owns the file */
 	bool has_multi;
 	struct {
 		struct bpf_program *program;
@@ -752,18 +762,18 @@ void bpf_source_remove_probes(struct bpf_source *s, pid_t pid)
 		}
 }
 
-/* Runs it, keeps the links, and frees it. */
+/* Runs the job, keeps its links, and frees it. */
 static int run_probing(struct bpf_source *s, struct attaching *a)
 {
 	struct bounded_caller *calls = probing(s);
-	struct attaching refused = *a; /* its memory and descriptor, if it is not run */
+	struct attaching refused = *a; /* memory and descriptor of a job that is refused */
 	int err = calls ? bounded_call(calls, &a->job, BOUNDED_CALL_LOAD_MS) : -ENOMEM;
 
 	if (err == -EBUSY) {
 		close(refused.job.fd);
 		release_attaching(&refused);
 	}
-	if (err == -ETIMEDOUT || err == -EBUSY) /* a late job keeps what is its own */
+	if (err == -ETIMEDOUT || err == -EBUSY) /* a late job still owns its memory */
 		return err;
 	for (uint32_t i = 0; !err && i < a->links.count; i++)
 		err = keep(&s->links, a->links.list[i]);
@@ -792,7 +802,7 @@ int bpf_source_probe(struct bpf_source *s, enum bpf_source_probe probe, pid_t pi
 	a->count = count;
 	a->cookies = make_cookies(probe, functions, count);
 	a->offsets = calloc(count, sizeof(*offsets));
-	a->job.fd = open(path, O_PATH | O_CLOEXEC); /* of a descriptor, this asks nobody */
+	a->job.fd = open(path, O_PATH | O_CLOEXEC); /* O_PATH on a descriptor's path never blocks */
 	if (!a->cookies || !a->offsets || a->job.fd < 0) {
 		int err = a->job.fd < 0 ? -errno : -ENOMEM;
 
@@ -804,7 +814,7 @@ int bpf_source_probe(struct bpf_source *s, enum bpf_source_probe probe, pid_t pi
 	}
 	memcpy(a->offsets, offsets, count * sizeof(*offsets));
 	s->has_probes = true;
-	/* returns first: an entry without its return would stay open for ever */
+	/* returns first: an entry without its return would stay open forever */
 	if (probe == PROBE_CALL)
 		add_part(a, s->bpf->progs.leave_function, true);
 	if (probe == PROBE_SUBSCRIBE)

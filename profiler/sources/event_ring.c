@@ -10,25 +10,25 @@
 
 #define STATE_BITS (BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT)
 
-#define BLOCK_BYTES ((size_t)2 << 20) /* a huge page: no record is larger */
+#define BLOCK_BYTES ((size_t)2 << 20) /* a huge page; no record is larger */
 #define SPARE_BLOCKS 8u
 
 /*
- * Memory for copies, which are made and freed in the order of their records. Taken in large pieces:
- * a page fault for every other record takes longer than copying them, and several times as long in
- * some virtual machines.
+ * Memory for copies, which are made and freed in the order of their records. Large blocks avoid
+ * page faults: one per second record takes longer than copying, and several times as long in some
+ * virtual machines.
  */
 struct kept_block {
 	struct kept_block *next;
-	uint32_t used;    /* bytes, from its beginning */
-	uint32_t records; /* not yet freed */
+	uint32_t used;    /* bytes used */
+	uint32_t records; /* records not yet freed */
 };
 
-/* A copy of a record. */
+/* A copied record. */
 struct kept_record {
 	struct kept_record *next;
 	struct kept_block *block;
-	uint64_t end; /* its position's end in the ring */
+	uint64_t end; /* end of its position in the ring */
 	uint32_t size;
 	_Alignas(8) unsigned char event[];
 };
@@ -127,7 +127,7 @@ static bool is_valid_code(const struct stack_python_code *r)
 	return true;
 }
 
-/* Returns whether its length is right for its kind, and fits into `size` bytes. */
+/* Returns true if the event's length is right for its kind, and fits into `size` bytes. */
 static bool is_valid(const struct stack_event *event, size_t size)
 {
 	if (size < sizeof(*event) || event->size != size || size > BLOCK_BYTES / 2)
@@ -156,7 +156,7 @@ static uint32_t later(uint32_t end, uint32_t at, uint32_t bytes)
 	return at + bytes > end ? at + bytes : end;
 }
 
-/* A snapshot's room is for the largest stack of several sizes; this is what it has. */
+/* Returns the bytes that an event uses. A snapshot's room is one of a few sizes. */
 static uint32_t used_bytes(const struct stack_event *event)
 {
 	const struct stack_snapshot *s = (const struct stack_snapshot *)event;
@@ -182,7 +182,7 @@ static struct kept_block *new_block(struct event_ring *r)
 		block = aligned_alloc(BLOCK_BYTES, BLOCK_BYTES);
 		if (!block)
 			return NULL;
-		/* neither has to succeed */
+		/* both are optional */
 		madvise(block, BLOCK_BYTES, MADV_HUGEPAGE);
 		madvise(block, BLOCK_BYTES, MADV_POPULATE_WRITE);
 	}
@@ -195,7 +195,7 @@ static struct kept_block *new_block(struct event_ring *r)
 	return block;
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if memory is exhausted. */
 static struct kept_record *new_record(struct event_ring *r, uint32_t size)
 {
 	uint32_t bytes = (sizeof(struct kept_record) + size + 7) / 8 * 8;
@@ -213,7 +213,7 @@ static struct kept_record *new_record(struct event_ring *r, uint32_t size)
 	return record;
 }
 
-/* The oldest that there is, or NULL. */
+/* Frees the oldest record. NULL is allowed. */
 static void free_record(struct event_ring *r, struct kept_record *record)
 {
 	struct kept_block *block = record ? record->block : NULL;
@@ -234,7 +234,7 @@ static void free_record(struct event_ring *r, struct kept_record *record)
 	r->spare_count++;
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if memory is exhausted. */
 static struct kept_record *copy_of(struct event_ring *r, const struct stack_event *event,
 				   uint64_t end)
 {

@@ -17,33 +17,33 @@
 
 #define NAME_IDS_MAX 65536
 #define NAME_BYTES_MAX 65536
-#define NAME_ID_BYTES 64 /* an entry of a map: at most half full, grows by doubling */
+#define NAME_ID_BYTES 64 /* bytes of an id_map entry: the map is at most half full, and doubles */
 #define READ_SIZE 65536
-#define WRITES_MAX (1u << 20)   /* known one by one; beyond them a lower number is a repeat */
-#define HASH_FACTOR 0x9e3779b1u /* of lines, in their order */
+#define WRITES_MAX (1u << 20)   /* writes known by number; beyond them a lower number is a repeat */
+#define HASH_FACTOR 0x9e3779b1u /* multiplier of the hash of lines in order */
 
 struct tracee {
 	uint64_t instance;
-	struct process *process; /* NULL: said hello, not yet accepted */
+	struct process *process; /* NULL: hello not yet accepted */
 	bool is_ignored;         /* has another protocol version */
 	bool is_tracing;         /* its hello promised events */
 	bool has_left;           /* said goodbye */
-	uint64_t left_ns;        /* last; CLOCK_MONOTONIC */
+	uint64_t left_ns;        /* time of the last goodbye, CLOCK_MONOTONIC */
 	struct gpu_event_goodbye goodbye;
 	uint64_t next_sequence;
-	struct id_map writes; /* by number: lines << 32 | hash, where repeats are left out */
-	bool forgets_writes;  /* there was no room for all */
-	uint64_t heard_ns;    /* of its last write, when that was read */
+	struct id_map writes; /* by number: lines << 32 | hash; used if repeats are omitted */
+	bool forgets_writes;  /* some writes are not in `writes` */
+	uint64_t heard_ns;    /* time at which its last write was read */
 	uint64_t operations, operation_ns; /* received */
 	uint64_t unsent;                   /* dropped by the sender */
-	/* launches of one kernel each, the kernels they started, lost records */
+	/* launches of one kernel each, their kernels, and lost records */
 	uint64_t kernel_launches, launched_kernels, lost;
 	struct id_map names; /* id -> const char * */
-	size_t kept_bytes;   /* for these and the piece, of collect_keep_bytes */
-	char *piece;         /* a partly received name, or NULL */
+	size_t kept_bytes;   /* bytes of `names` and `piece`, taken by collect_keep_bytes */
+	char *piece;         /* partly received name, or NULL */
 	size_t piece_length;
 	uint32_t piece_id;
-	uint32_t position; /* in the pipe's list */
+	uint32_t position; /* index in the pipe's list */
 };
 
 struct gpu_pipe {
@@ -52,21 +52,22 @@ struct gpu_pipe {
 	struct gpu_wire_decoder *decoder;
 	struct tracee **tracees;
 	uint32_t tracee_count, tracee_capacity;
-	struct hash_index index; /* of tracees, by instance */
-	struct tracee *newcomer; /* its hello was returned, and not yet answered */
-	struct tracee *current;  /* the sender of this batch; NULL: unknown */
-	bool batch_is_refused;   /* from a program that was not accepted, hence not malformed */
-	bool batch_is_repeat;    /* gpu_pipe_leave_out_repeats: it has been read */
+	struct hash_index index; /* tracees by instance */
+	struct tracee *newcomer; /* its hello was returned, and is not yet answered */
+	struct tracee *current;  /* sender of this batch; NULL: unknown */
+	bool batch_is_refused;   /* the batch is of a program that was not accepted, hence not
+				    malformed */
+	bool batch_is_repeat;    /* the batch has been read before (gpu_pipe_leave_out_repeats) */
 	bool leaves_out_repeats;
 	uint64_t repeats, conflicts;
-	uint32_t writes;                  /* that are kept */
+	uint32_t writes;                  /* number of known writes */
 	uint32_t batch_lines, batch_hash; /* so far */
 	bool batch_is_bounded;
-	uint64_t batch_left; /* remaining bytes of this batch, if so */
+	uint64_t batch_left; /* bytes left of the batch, if bounded */
 	uint64_t batch_sequence, batch_instance;
 	struct gpu_event event;
 	const char *at, *end;             /* bytes not yet processed */
-	char line[GPU_WIRE_LINE_MAX + 1]; /* a line begun in an earlier piece */
+	char line[GPU_WIRE_LINE_MAX + 1]; /* start of a line, from an earlier piece */
 	size_t line_length;
 	bool skipping; /* the line is too long: skip to its end */
 	char buffer[READ_SIZE];
@@ -130,7 +131,6 @@ static struct tracee *find_tracee(const struct gpu_pipe *p, uint64_t instance)
 	return at == HASH_INDEX_NONE ? NULL : p->tracees[at];
 }
 
-/* NULL: no memory. */
 static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 {
 	struct tracee *t = NULL;
@@ -148,7 +148,7 @@ static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 	return t;
 }
 
-/* Moves the last one into the hole. */
+/* Removes a tracee, moving the last one into the hole. */
 static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 {
 	struct tracee *last = p->tracees[--p->tracee_count];
@@ -180,7 +180,7 @@ static void count_sequence(struct gpu_pipe *p, struct tracee *t, uint64_t sequen
 
 	t->heard_ns = monotonic_ns();
 	if (p->leaves_out_repeats && sequence < t->next_sequence) {
-		*lost -= *lost > 0; /* it comes from another file */
+		*lost -= *lost > 0; /* the missing write comes from another file */
 		return;
 	}
 	if (sequence > t->next_sequence)
@@ -210,9 +210,9 @@ void gpu_pipe_ignore(struct tracee *tracee)
 }
 
 /*
- * Launches of one kernel without a record of it; when tracing has ended there will be none. Kernels
- * of a launch on several devices also count as launched, so where those are used there may be more
- * such launches than this finds.
+ * Returns the number of launches of one kernel that have no record of it. When tracing has ended,
+ * their records never come. A launch on several devices counts several kernels as launched, so the
+ * true number may be higher.
  */
 static uint64_t without_record(const struct tracee *t)
 {
@@ -230,7 +230,7 @@ uint64_t gpu_pipe_waiting(const struct gpu_pipe *p)
 	return waiting;
 }
 
-/* Counts what its goodbye tells of, and has not come. */
+/* Counts operations that the goodbye reports and that have not arrived. */
 static void count_missing(struct gpu_pipe *p, struct tracee *t)
 {
 	const struct gpu_event_goodbye *e = &t->goodbye;
@@ -246,14 +246,14 @@ static void count_missing(struct gpu_pipe *p, struct tracee *t)
 		p->ledger->pipe.wrong_totals++;
 }
 
-/* Operations came that no goodbye speaks of. */
+/* Returns true if operations came that no goodbye reports. */
 static bool ended_in_the_middle(const struct tracee *t)
 {
 	return t->is_tracing &&
 	       (!t->has_left || saturated_sum(t->operations, t->unsent) > t->goodbye.kernels);
 }
 
-/* When its process ended; now, if that is not known. */
+/* Returns the end of its process, or now if it is unknown. */
 static uint64_t end_of(const struct tracee *t)
 {
 	return t->process && t->process->ended_ns ? t->process->ended_ns : monotonic_ns();
@@ -266,7 +266,7 @@ uint64_t tracee_silence(const struct tracee *t)
 	return ended_in_the_middle(t) && ended_ns > t->heard_ns ? ended_ns - t->heard_ns : 0;
 }
 
-/* Before what is recorded: it had nothing to send. */
+/* Returns true if the process ended before the recording, so that nothing was to send. */
 static bool ended_before(const struct gpu_pipe *p, const struct tracee *t)
 {
 	uint64_t from_ns = collect_time_range(p->collect)->from_ns;
@@ -275,8 +275,8 @@ static bool ended_before(const struct gpu_pipe *p, const struct tracee *t)
 }
 
 /*
- * Counts one that ended without a goodbye, by what ended it. One that only worked on after its
- * goodbye, and lost no kernel by that, ended in order.
+ * Counts a program that ended without a goodbye, by the way it ended. A program that only worked on
+ * after its goodbye, and lost no kernel by that, ended in order.
  */
 static void count_end(struct ledger *l, const struct tracee *t)
 {
@@ -302,7 +302,7 @@ void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 {
 	count_missing(p, t);
 	saturated_add(&p->ledger->cost.program_ns, t->goodbye.own_ns);
-	/* when recording was over, the program did not wait for them */
+	/* after the recording, the program did not wait for its records */
 	if (t->has_left && time_range_is_over(collect_time_range(p->collect), t->left_ns))
 		p->ledger->outside.unended += without_record(t);
 	else if (!ended_before(p, t))
@@ -367,7 +367,7 @@ static bool keep_bytes(struct gpu_pipe *p, struct tracee *t, size_t bytes)
 	return true;
 }
 
-/* Without room the kernel stays without a name, which is counted. */
+/* Sets a kernel's name. Over the quota the kernel has no name, which is counted. */
 static void set_name(struct gpu_pipe *p, struct tracee *t, uint32_t id, const char *name)
 {
 	const char *kept = collect_text(p->collect, name);
@@ -391,7 +391,7 @@ static void drop_piece(struct gpu_pipe *p, struct tracee *t)
 	t->piece_length = 0;
 }
 
-/* How much of a piece a name has room for, not cut within a character. */
+/* Returns the length of the piece that fits into a name, cut between characters. */
 static size_t fitting_length(size_t length, const char *text)
 {
 	size_t room = NAME_BYTES_MAX - 1 - length, n = strlen(text);
@@ -399,7 +399,10 @@ static size_t fitting_length(size_t length, const char *text)
 	return n <= room ? n : cut_text(text, room);
 }
 
-/* Names that are too long end where there is no more room. False: refused, or out of memory. */
+/*
+ * Appends a piece to a name, cutting names that are too long. Returns false if refused or out of
+ * memory.
+ */
 static bool add_piece(struct gpu_pipe *p, struct tracee *t, const char *text)
 {
 	size_t n = fitting_length(t->piece_length, text), bytes = t->piece ? n : n + 1;
@@ -420,7 +423,7 @@ static bool add_piece(struct gpu_pipe *p, struct tracee *t, const char *text)
 	return true;
 }
 
-/* A name, or the next piece of one. False: invalid. */
+/* Takes a name, or the next piece of one. Returns false if invalid. */
 static bool take_name(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_name *e)
 {
 	if (e->id == 0 || e->id > NAME_IDS_MAX)
@@ -452,7 +455,7 @@ static const char *name_of(const struct tracee *t, uint32_t id)
 
 /* ---- events ---- */
 
-/* Returns what is kept of the current write: its lines, and their hash. NULL: it was not read. */
+/* Returns the kept lines and hash of the current write, or NULL if it was not read before. */
 static uint64_t *find_write(const struct gpu_pipe *p)
 {
 	return p->batch_sequence <= UINT32_MAX
@@ -475,7 +478,10 @@ static bool is_repeat(const struct gpu_pipe *p)
 				 (t->forgets_writes || p->batch_sequence > UINT32_MAX));
 }
 
-/* A file may end within a write, which another one has whole. */
+/*
+ * Counts a repeated write, as a conflict if its content differs. A file may end within a write that
+ * another file has whole.
+ */
 static void end_repeat(struct gpu_pipe *p, const uint64_t *kept, bool is_end_of_file)
 {
 	bool is_cut = is_end_of_file && kept && p->batch_lines < *kept >> 32 &&
@@ -490,7 +496,7 @@ static void end_repeat(struct gpu_pipe *p, const uint64_t *kept, bool is_end_of_
 	}
 }
 
-/* Keeps what was read of a write, or compares it with that. */
+/* Keeps the lines and hash of a write, or compares them with kept ones. */
 static void end_batch(struct gpu_pipe *p, bool is_end_of_file)
 {
 	struct tracee *t = p->current;
@@ -514,7 +520,7 @@ static void end_batch(struct gpu_pipe *p, bool is_end_of_file)
 		t->forgets_writes = true;
 }
 
-/* Notes a line. What follows in a write that was cut where it was read before is no repeat. */
+/* Notes a line. If a write was cut where it was read before, the following lines are no repeat. */
 static void note_batch_line(struct gpu_pipe *p, const char *line, size_t length)
 {
 	const uint64_t *kept = p->batch_is_repeat && p->current ? find_write(p) : NULL;
@@ -542,7 +548,6 @@ static void begin_batch(struct gpu_pipe *p, const struct gpu_event_batch *e)
 		count_sequence(p, p->current, e->sequence);
 }
 
-/* False: invalid. */
 static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 {
 	struct tracee *t;
@@ -584,7 +589,7 @@ static void take_drops(struct gpu_pipe *p, struct tracee *t, const struct gpu_ev
 	saturated_add(&t->lost, kernels);
 }
 
-/* More may follow, of exit handlers that run later: the last goodbye is what counts. */
+/* Takes a goodbye. Later exit handlers may send more: the last goodbye counts. */
 static void take_goodbye(struct tracee *t, const struct gpu_event_goodbye *e)
 {
 	t->goodbye = *e;
@@ -598,7 +603,7 @@ static void count_operation(struct tracee *t, uint64_t duration_ns)
 	t->operation_ns += duration_ns;
 }
 
-/* Adds what an event measured to the run's. False: it does not fit. */
+/* Adds an event's measurements to the run's totals. Returns false if a total would overflow. */
 static bool add_measured(struct ledger *l, const struct gpu_event *event)
 {
 	const struct gpu_event_work *work = &event->work;
@@ -693,7 +698,10 @@ static void leave(struct gpu_pipe *p, bool is_end_of_file)
 	p->batch_instance = 0;
 }
 
-/* Bytes beyond a batch's length come from another writer, even if they look valid. */
+/*
+ * Ends a bounded batch after its bytes. Bytes beyond come from another writer, even if they look
+ * valid.
+ */
 static void leave_batch(struct gpu_pipe *p, size_t length)
 {
 	if (!p->batch_is_bounded)
@@ -705,7 +713,7 @@ static void leave_batch(struct gpu_pipe *p, size_t length)
 	}
 }
 
-/* True if the event is to be returned. */
+/* Processes a line. Returns true if its event is to be returned. */
 static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 {
 	const struct gpu_event *event = &p->event;
@@ -753,7 +761,7 @@ static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 	return true;
 }
 
-/* Keeps the start of an incomplete line; skips a line that is too long. */
+/* Keeps the start of an incomplete line. Skips a line that is too long. */
 static void keep_partial(struct gpu_pipe *p, const char *bytes, size_t n)
 {
 	if (p->skipping)
@@ -771,7 +779,7 @@ static void keep_partial(struct gpu_pipe *p, const char *bytes, size_t n)
 	p->line_length += n;
 }
 
-/* The next complete line; false: none left. */
+/* Finds the next complete line. Returns false if none is left. */
 static bool next_line(struct gpu_pipe *p, const char **line, size_t *length)
 {
 	while (p->at < p->end) {
@@ -807,7 +815,7 @@ static void refuse_newcomer(struct gpu_pipe *p)
 	drop_tracee(p, p->newcomer);
 }
 
-/* The kernel, or other function on the GPU, that the event is about; NULL: about none. */
+/* Returns the kernel, or other GPU function, that the event is about, or NULL. */
 static const char *kernel_of(const struct tracee *t, const struct gpu_event *event)
 {
 	switch (event->type) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reading end of the named pipe: untrusted text -> checked events of known programs.
+ * Reads the named pipe: untrusted text becomes checked events of known programs.
  *
- * Each program in the target that writes to the pipe has its own instance id, sent with its hello;
- * the caller decides whether to accept it, and which process it belongs to. For each program the
- * pipe keeps what later lines refer to (kernel names by id), the sequence of its writes, and its
- * totals, so that every loss on the way is noticed. A line that is not an event, or from a program
- * that was not accepted, is only counted, whatever its content and length. So is one whose time or
- * bytes would take the run's past LEDGER_TOTAL_MAX: no sum of what is returned wraps.
+ * Each program that writes to the pipe has its own instance id, sent with its hello. The caller
+ * decides whether to accept the program, and which process it belongs to. For each program the pipe
+ * keeps kernel names by id, the sequence of its writes, and its totals, so that every loss is
+ * noticed. A line that is no event, or of a program that was not accepted, is only counted. So is
+ * an event whose time or bytes would take the run's total past LEDGER_TOTAL_MAX: no sum wraps.
  *
  * Events are pulled:
  *
@@ -24,112 +23,118 @@
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/join/collect.h"
 
-/* Frame for kernels whose name did not arrive. */
+/* Frames of kernels whose names are missing. */
 #define GPU_PIPE_NAME_LOST "[kernel name lost]"
 #define GPU_PIPE_NAMES_FULL "[too many kernel names]"
 
-/* Programs traced at the same time. */
+/* Limit of programs traced at one time. */
 #define GPU_PIPE_TRACEES_MAX 65536
 
 /*
- * CUPTI of CUDA 13.0 returns zero and reversed timestamps after about 25 million records of graph
- * nodes.
+ * Returns true for CUPTI of CUDA 13.0. It returns zero and reversed timestamps after about 25
+ * million records of graph nodes.
  */
 bool gpu_pipe_has_graph_time_bug(uint32_t cupti_version);
 
 struct gpu_pipe;
 struct tracee;
 
-/* Interns kernel names in `collect`, and counts in its ledger. NULL: out of memory. */
+/*
+ * Creates the reader. It interns kernel names in `collect`, and counts in its ledger. Returns NULL
+ * if memory is exhausted.
+ */
 struct gpu_pipe *gpu_pipe_new(struct collect *collect);
 void gpu_pipe_free(struct gpu_pipe *pipe);
 
 /* ---- input ---- */
 
 /*
- * Reads from the pipe, open as `fd` without blocking, after all events of the previous piece have
- * been taken. Returns the number of bytes; 0: empty; -EPIPE: no writer is left; -errno. `*bytes`,
- * if not NULL, are the bytes read, valid until the next call.
+ * Reads from the non-blocking pipe `fd`, after all events of the previous piece have been taken.
+ * Returns the number of bytes, 0 if the pipe is empty, or -errno. -EPIPE: no writer is left. Sets
+ * `*bytes`, if not NULL, to the bytes read, valid until the next call.
  */
 int gpu_pipe_fill(struct gpu_pipe *pipe, int fd, const char **bytes);
 
-/* Does the same for bytes in memory, which must stay valid until their events have been taken. */
+/*
+ * Feeds bytes from memory instead of a pipe. The bytes must stay valid until their events have been
+ * taken.
+ */
 void gpu_pipe_feed(struct gpu_pipe *pipe, const char *bytes, size_t size);
 
 /* ---- events ---- */
 
 /*
- * The next event, or NULL: no complete line is left. Valid until the next call. Batches and names
- * are handled internally; all other events of accepted programs are returned, and all hellos.
- * `*kernel` is the mangled name for GPU_EVENT_KERNEL.
+ * Returns the next event, or NULL if no complete line is left. Valid until the next call. Batches
+ * and names are handled internally. All other events of accepted programs are returned, and all
+ * hellos. `*kernel` is the mangled name for GPU_EVENT_KERNEL.
  *
  * A hello is refused unless gpu_pipe_accept is called before the next call.
  */
 const struct gpu_event *gpu_pipe_next(struct gpu_pipe *pipe, struct tracee **tracee,
 				      const char **kernel);
 
-/* Accepts the program of the last hello; it runs in this process. */
+/* Accepts the program of the last hello, which runs in `process`. */
 void gpu_pipe_accept(struct gpu_pipe *pipe, struct tracee *tracee, struct process *process);
 
-/* From now on nothing counts that an accepted program sends. */
+/* Ignores everything that an accepted program sends from now on. */
 void gpu_pipe_ignore(struct tracee *tracee);
 
-/* The process of an accepted program, and its instance id. */
+/* Return the process of an accepted program, and its instance id. */
 struct process *tracee_process(const struct tracee *tracee);
 uint64_t tracee_instance(const struct tracee *tracee);
 
 /*
- * Returns how long before its end the last came from a program that has ended without a goodbye, in
- * ns, while the input is read as it comes; 0: it has said goodbye.
+ * Returns the time from the last write of a program that ended without a goodbye to its end, ns.
+ * Returns 0 if the program said goodbye. The input must be read as it arrives.
  */
 uint64_t tracee_silence(const struct tracee *tracee);
 
 /*
- * A library writes at least every SINK_BEAT_MS (cupti_trace/core/sink.h). One that was silent for
- * so long before its end may have lost the pipe: it is not known whether all that was waited for
- * came.
+ * A library writes at least every SINK_BEAT_MS (cupti_trace/core/sink.h). A longer silence before
+ * its end may mean that the pipe was lost: awaited records may be missing.
  */
 #define GPU_PIPE_SILENT_NS 250000000u
 
 /*
- * Finds a program whose process ended before `time_ns`, or that said goodbye GPU_PIPE_LEAVE_NS
- * before (the end of its process may be out of sight): it sends nothing more, and is to be closed.
- * UINT64_MAX: any. False: none.
+ * Finds a program that sends nothing more, and is to be closed. Its process ended before `time_ns`,
+ * or it said goodbye GPU_PIPE_LEAVE_NS before: the end of its process may be out of sight.
+ * UINT64_MAX finds any program. Returns false if there is none.
  */
 #define GPU_PIPE_LEAVE_NS (10 * UINT64_C(1000000000))
 bool gpu_pipe_find_ended(const struct gpu_pipe *pipe, uint64_t time_ns, struct tracee **tracee);
 
 /*
- * Removes a program that has ended, with a goodbye or without, and counts what is missing from it.
- * Its tracee becomes invalid.
+ * Removes a program that has ended, and counts what is missing from it. Its tracee becomes invalid.
  */
 void gpu_pipe_close(struct gpu_pipe *pipe, struct tracee *tracee);
 
-/* Lists the processes of all traced programs, up to `max`; returns their number. */
+/* Lists the pids of all traced programs, up to `max`. Returns their number. */
 uint32_t gpu_pipe_list(const struct gpu_pipe *pipe, pid_t *pids, uint32_t max);
 
 /*
- * A traced program runs on, for what is known, and has not said goodbye. It may send more even if
- * it has the pipe not open now: programs may close descriptors that they do not know.
+ * Returns true if a traced program seems to be running and has not said goodbye. It may send more
+ * even if the pipe is not open now: programs may close descriptors that they do not know.
  */
 bool gpu_pipe_has_running(const struct gpu_pipe *pipe);
 
-/* How many launches of one kernel, of programs that run, have no record of their kernel yet. */
+/*
+ * Returns the number of launches of one kernel whose record has not come yet, of running programs.
+ */
 uint64_t gpu_pipe_waiting(const struct gpu_pipe *pipe);
 
 /*
- * From now on a write of a known program counts once, however often it is in the input: files may
- * have parts in common. A program numbers its writes, so one with a number that was read is left
- * out. gpu_pipe_repeats: how many with the same content. gpu_pipe_conflicts: how many with another
- * one, as in a damaged or forged file; they also count as lost.
+ * Makes a write of a known program count once from now on: input files may overlap. A program
+ * numbers its writes, so a number that was read before is skipped. gpu_pipe_repeats returns the
+ * number of writes skipped. gpu_pipe_conflicts returns the number of skipped writes with other
+ * content, as in a damaged or forged file. These also count as lost.
  */
 void gpu_pipe_leave_out_repeats(struct gpu_pipe *pipe);
 uint64_t gpu_pipe_repeats(const struct gpu_pipe *pipe);
 uint64_t gpu_pipe_conflicts(const struct gpu_pipe *pipe);
 
 /*
- * The input, or one file of several, has ended: an unfinished last line counts as malformed. What
- * comes next, if anything, begins a line, and a batch.
+ * Ends the input, or one file of several. An unfinished last line counts as malformed. Further
+ * input begins with a new line and batch.
  */
 void gpu_pipe_finish(struct gpu_pipe *pipe);
 

@@ -19,7 +19,7 @@ struct kernel_events {
 	bool batch_is_done;
 	bool catches_up;
 	uint64_t filled_ns, last_stack_ns;
-	uint64_t stopped_ns; /* samples end here; 0: still running */
+	uint64_t stopped_ns; /* end of samples; 0: still running */
 };
 
 static int open_bpf(struct kernel_events *k, const struct kernel_events_options *o, char *error,
@@ -128,7 +128,10 @@ void kernel_events_keep(struct kernel_events *k)
 		bpf_source_keep(k->bpf);
 }
 
-/* When sampling has stopped and nothing else is recorded, everything is in its ring. */
+/*
+ * Returns true if sampling has stopped and nothing else is recorded, so that the ring holds
+ * everything.
+ */
 static bool is_quiet(const struct kernel_events *k)
 {
 	return k->stopped_ns && k->filled_ns > k->stopped_ns &&

@@ -17,17 +17,17 @@
 #include "symbolize/util/array.h"
 
 /*
- * Bytes of a ring, besides the header page; 1 MiB hold about 6,000 mappings, which any process of
+ * Bytes of a ring without the header page. 1 MiB holds about 6,000 mappings, which any process of
  * the machine may make.
  */
 #define RING_BYTES (1u << 20)
 #define SAMPLES_RING_BYTES (4u << 20)
 #define RING_BYTES_MIN (256u << 10)
-#define RING_BYTES_LOCKED_MIN (32u << 10) /* where the user may not lock more */
+#define RING_BYTES_LOCKED_MIN (32u << 10) /* limit for users that may not lock more */
 #define ALL_RINGS_BYTES (24u << 20)       /* unless there are more than 96 CPUs */
 #define ALL_SAMPLES_RINGS_BYTES (48u << 20)
 
-#define TICKS_HZ 500 /* at least */
+#define TICKS_HZ 500 /* minimum tick rate */
 
 struct cpu_ring {
 	int fd;
@@ -39,11 +39,11 @@ struct process_events {
 	struct cpu_ring *rings;
 	int ring_count;
 	size_t page_size, ring_bytes;
-	uint32_t stack_bytes;        /* of a sample */
-	uint64_t sample_ns, tick_ns; /* 0: no samples; on average */
+	uint32_t stack_bytes;        /* stack bytes of a sample */
+	uint64_t sample_ns, tick_ns; /* 0: no samples; mean tick */
 	struct process_event *queue; /* queue[next..count), sorted by time */
 	uint32_t next, count, capacity;
-	char *returned_path; /* of the last returned event */
+	char *returned_path; /* path of the last returned event */
 	struct stack_snapshot *returned_snapshot;
 	uint64_t lost;
 	unsigned char record[65536]; /* a record that wraps around the ring's end */
@@ -72,7 +72,7 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, struct c
 	return 0;
 }
 
-/* The records of all our events, besides samples. */
+/* Returns the attributes of all our events: side records, no samples. */
 static struct perf_event_attr side_records(const struct process_events *e)
 {
 	return (struct perf_event_attr){
@@ -106,7 +106,7 @@ static void add_samples(struct process_events *e, struct perf_event_attr *attr)
 	attr->enable_on_exec = 1;
 }
 
-/* 0 or -errno. */
+/* Opens a ring per CPU. Returns 0, or -errno. */
 static int open_rings(struct process_events *e, pid_t pid, long cpus)
 {
 	struct perf_event_attr attr = side_records(e);
@@ -128,7 +128,8 @@ static int open_rings(struct process_events *e, pid_t pid, long cpus)
 		err = open_event(&attr, pid, cpu, ring, e->ring_bytes + e->page_size);
 		if (err == 0)
 			e->ring_count++;
-		else if (err != -ENODEV && err != -ENXIO) /* these errors: an offline CPU */
+		else if (err != -ENODEV &&
+			 err != -ENXIO) /* -ENODEV and -ENXIO mean an offline CPU */
 			return err;
 	}
 	return e->ring_count > 0 ? 0 : err;
@@ -163,7 +164,7 @@ static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
 		e->sample_ns = measure_sample_ns(sample_hz);
 		e->tick_ns = measure_sample_ns(sample_hz > TICKS_HZ ? sample_hz : TICKS_HZ);
 	}
-	/* users may lock only so much memory, all their profilers on the machine together */
+	/* the limit of locked memory is shared by all profilers of a user */
 	while (e->rings && (err = open_rings(e, pid, cpus)) == -ENOBUFS &&
 	       e->ring_bytes > (sample_hz ? RING_BYTES : RING_BYTES_LOCKED_MIN)) {
 		close_rings(e);
@@ -223,7 +224,7 @@ static struct process_event *add(struct process_events *e)
 	return &e->queue[e->count++];
 }
 
-/* The layouts of perf_event_open(2), each followed by sample_id { u32 pid, tid; u64 time; }. */
+/* Layouts of perf_event_open(2), each followed by sample_id { u32 pid, tid; u64 time; }. */
 struct record_mmap2 {
 	struct perf_event_header header;
 	__u32 pid, tid;
@@ -303,8 +304,7 @@ static int take_comm(struct process_events *e, const struct record_comm *r, size
 	return take_plain(e, &event);
 }
 
-/* TID, TIME, REGS_USER and STACK_USER, in this order; STACK_USER is size, bytes, bytes that count.
- */
+/* TID, TIME, REGS_USER and STACK_USER, in this order. STACK_USER is size, bytes, valid bytes. */
 struct record_sample {
 	struct perf_event_header header;
 	__u32 pid, tid;
@@ -313,12 +313,12 @@ struct record_sample {
 	__u64 registers[SAMPLE_REGISTER_COUNT];
 	__u64 stack_size;
 	/*
-	 * stack_size bytes, then a __u64: the number of valid stack bytes; nothing if stack_size is
-	 * 0
+	 * followed by stack_size bytes and a __u64 with the number of valid ones, unless stack_size
+	 * is 0
 	 */
 };
 
-/* perf's order of registers (asm/perf_regs.h) -> DWARF's. */
+/* DWARF numbers of perf's registers (asm/perf_regs.h). */
 static const uint8_t dwarf_register[SAMPLE_REGISTER_COUNT] = {0, 3, 2,  1,  4,  5,  6,  7, 16,
 							      8, 9, 10, 11, 12, 13, 14, 15};
 
@@ -360,14 +360,14 @@ static int take_sample(struct process_events *e, const struct record_sample *r, 
 	return 0;
 }
 
-/* The thread starts, or has ended. */
+/* Forgets the ticks of a thread that starts or has ended. */
 static void forget_thread(struct process_events *e, uint32_t tid)
 {
 	for (int i = 0; i < e->ring_count && e->sample_ns; i++)
 		sample_ticks_forget(&e->rings[i].ticks, tid);
 }
 
-/* `count`: what it stands for, more than one for samples only. */
+/* Takes a record, which stands for `count` samples. */
 static int take_record(struct process_events *e, const void *record, size_t size, uint32_t count)
 {
 	const struct perf_event_header *header = record;

@@ -14,21 +14,21 @@
 
 enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 
-#define STACK_FRAMES_MAX 512 /* of a recorded stack, without the kernel's */
+#define STACK_FRAMES_MAX 512 /* user frames of a recorded stack */
 
-#define HELD_MAX_BYTES \
-	(32u << 20) /* of mappings that wait, of all processes; others are left out */
+#define HELD_MAX_BYTES (32u << 20) /* limit of all held mappings; further ones are dropped */
 
 struct recording {
 	FILE *pipe;
 	FILE *events;
-	int err;               /* why the pipe's bytes could not all be written: -errno */
-	size_t held_bytes;     /* of all that waits */
-	bool holds_maps;       /* until a stack shows that the user may look into the process */
-	struct id_map waiting; /* by pid: what is held, a struct held */
+	int err;           /* error of the first failed write of pipe bytes, -errno */
+	size_t held_bytes; /* bytes of all held lines */
+	bool holds_maps; /* hold mappings until a stack shows that the user may inspect the process
+			  */
+	struct id_map waiting; /* by pid: struct held */
 };
 
-/* Lines that are recorded if the user may look into the process. */
+/* Lines that are recorded once the user may inspect the process. */
 struct held {
 	size_t bytes;
 	char *lines;
@@ -126,7 +126,7 @@ void recording_target(struct recording *r, pid_t pid)
 
 /* ---- mappings of programs that the user may look into ---- */
 
-/* Takes out what waits for this process; NULL: nothing does. */
+/* Removes the held lines of this process. Returns NULL if there are none. */
 static struct held *take_held(struct recording *r, pid_t pid)
 {
 	const uint64_t *value = id_map_find(&r->waiting, (uint32_t)pid);
@@ -157,7 +157,7 @@ static void write_held(struct recording *r, pid_t pid)
 	free_held(held);
 }
 
-/* Without memory, or with too many of them, lines are left out. */
+/* Holds lines of a process. Drops them over HELD_MAX_BYTES or without memory. */
 static void hold(struct recording *r, pid_t pid, const char *lines, size_t bytes)
 {
 	uint64_t *value = id_map_get(&r->waiting, (uint32_t)pid);
@@ -188,7 +188,7 @@ void recording_no_access(struct recording *r, pid_t pid)
 		drop_held(r, pid);
 }
 
-/* Lets a child of fork have what waits for its parent. */
+/* Copies the held lines of a parent to its child. */
 static void inherit_held(struct recording *r, pid_t parent, pid_t child)
 {
 	const uint64_t *value = id_map_find(&r->waiting, (uint32_t)parent);
@@ -290,7 +290,7 @@ void recording_stack(struct recording *r, const struct collect *collect,
 
 /* ---- replaying ---- */
 
-/* Reads numbers from a line; a missing one makes it bad. */
+/* Reader of numbers from a line. A missing number sets `bad`. */
 struct fields {
 	char *at;
 	bool bad;

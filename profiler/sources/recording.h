@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The raw input of a run, kept in two files for bug reports and as test input (--record PREFIX):
+ * Records the raw input of a run in two files, for bug reports and tests (--record PREFIX):
  *
  *   PREFIX.pipe     the bytes of the named pipe as received (docs/wire-format.md)
  *   PREFIX.events   stacks and process events, one per line, in the order in which they were
@@ -18,9 +18,9 @@
  * FLAGS is 1 for a truncated stack. There are USER unwound addresses, innermost first, then KERNEL
  * zeros: kernel addresses are confidential.
  *
- * A recording contains paths and addresses of the target, but none of its data. It has no mappings
- * of programs that the user may not look into (bpf/access.bpf.h): mappings wait for the first stack
- * of the process that shows that the user may, even if the record of an exec was lost.
+ * A recording contains paths and addresses of the target, but none of its data. It omits mappings
+ * of programs that the user may not inspect (bpf/access.bpf.h). So mappings wait for the first
+ * stack of the process with access, even if the record of an exec was lost.
  */
 #ifndef PROFILER_SOURCES_RECORDING_H
 #define PROFILER_SOURCES_RECORDING_H
@@ -31,29 +31,29 @@
 struct recording;
 
 /*
- * Returns NULL with errno set if the files cannot be created. `holds_maps`: stacks say whether the
- * user may look into their process, as BPF's do.
+ * Creates the files. Returns NULL with errno set. `holds_maps`: stacks tell whether the user may
+ * inspect their process, as BPF's do.
  */
 struct recording *recording_open(const char *prefix, bool holds_maps);
 
-/* 0, or -errno if anything could not be written. NULL is allowed. */
+/* Closes the recording. Returns 0, or -errno if anything could not be written. NULL is allowed. */
 int recording_close(struct recording *recording);
 
-/* All do nothing if the recording is NULL. */
+/* Record input. A recording of NULL is ignored. */
 void recording_pipe(struct recording *recording, const void *bytes, size_t size);
 void recording_target(struct recording *recording, pid_t pid);
 void recording_process_event(struct recording *recording, const struct process_event *event);
 
-/* Drops mappings that wait: the process has executed a program that the user may not look into. */
+/* Drops held mappings: the process has executed a program that the user may not inspect. */
 void recording_no_access(struct recording *recording, pid_t pid);
 
-/* A sample or launch, after `collect` has unwound it. */
+/* Records a sample or launch, after `collect` has unwound it. */
 void recording_stack(struct recording *recording, const struct collect *collect,
 		     const struct stack_event *event, bool is_launch);
 
 /*
- * Passes one line of PREFIX.events (without newline) to `collect`, as in the run. 0, or -EBADMSG
- * for a line that is none of the above.
+ * Passes one line of PREFIX.events, without its newline, to `collect`, as in the run. Returns 0, or
+ * -EBADMSG for an invalid line.
  */
 int recording_replay_line(struct collect *collect, char *line);
 

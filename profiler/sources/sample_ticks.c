@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/sources/sample_ticks.h"
 
-#define TICK_SPREAD 0.4       /* from the shortest tick of a CPU to the longest, of their mean */
-#define TIMEOUT_NS 100000000u /* a ring holds at least this much of a CPU's ticks */
+#define TICK_SPREAD 0.4       /* range of the CPUs' ticks, relative to the mean */
+#define TIMEOUT_NS 100000000u /* time that a ring holds a CPU's ticks for, at least */
 
 void sample_ticks_begin(struct sample_ticks *t, uint64_t sample_ns, uint64_t tick_ns,
 			uint32_t number)

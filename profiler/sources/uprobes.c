@@ -18,14 +18,14 @@
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/proc_file.h"
 
-#define MAX_FOUND 1024 /* functions per file */
+#define MAX_FOUND 1024 /* limit of functions per file */
 #define MAX_FILES 65536
 #define FUSE_SUPER_MAGIC 0x65735546
 
 struct file_id {
 	dev_t device;
 	ino_t inode;
-	pid_t pid; /* 0: for all processes */
+	pid_t pid; /* 0: all processes */
 	bool is_probed;
 };
 
@@ -34,22 +34,22 @@ struct uprobes {
 	struct bpf_source *source;
 	struct bounded_caller *calls;
 	struct log *log;
-	struct file_id *files; /* already searched */
+	struct file_id *files; /* files already searched */
 	uint32_t file_count, file_capacity;
 	struct hash_index index;
 	uint32_t probed;
 	bool has_said_late;
 };
 
-/* A file's search and its results. */
+/* Search of a file, and its results. */
 struct search {
 	struct bounded_job job;
 	enum bpf_source_probe kind;
 	uint64_t offsets[MAX_FOUND];
 	uint64_t functions[MAX_FOUND];
-	unsigned char first[MAX_FOUND]; /* the first byte of each */
+	unsigned char first[MAX_FOUND]; /* first byte of each function */
 	uint32_t count;
-	bool is_served; /* by a program (FUSE) */
+	bool is_served; /* on a FUSE file system */
 };
 
 struct uprobes *uprobes_new(enum bpf_source_probe kind, struct bpf_source *source,
@@ -98,7 +98,7 @@ static bool add_file(struct uprobes *p, struct file_id id)
 	return true;
 }
 
-/* True the first time a file is seen, for this process or for all. */
+/* Returns true the first time a file is seen, for this process or for all. */
 static bool is_new_file(struct uprobes *p, const struct stat *st, pid_t pid)
 {
 	struct file_id id = {st->st_dev, st->st_ino, pid, false};
@@ -125,7 +125,10 @@ void uprobes_forget_process(struct uprobes *p, pid_t pid)
 		;
 }
 
-/* Virtual address -> offset in the file, through the loadable segments; UINT64_MAX: none. */
+/*
+ * Converts a virtual address into a file offset through the loadable segments. Returns UINT64_MAX
+ * if no segment has it.
+ */
 static uint64_t file_offset(const struct elf_file *file, uint64_t address)
 {
 	size_t n = 0;
@@ -151,14 +154,14 @@ static void add_found(struct search *search, uint64_t offset, uint64_t function)
 			return; /* in both .symtab and .dynsym, or an alias */
 	if (search->count == MAX_FOUND || offset == UINT64_MAX)
 		return;
-	/* also pages it in for the probe */
+	/* also pages the code in for the probe */
 	if (read_exactly(search->job.fd, &search->first[search->count], 1, offset) != 0)
 		return;
 	search->offsets[search->count] = offset;
 	search->functions[search->count++] = function;
 }
 
-/* The number of the function with this symbol; 0: not searched for. */
+/* Returns the number of the function with this symbol, or 0. */
 static uint64_t function_of(enum bpf_source_probe kind, const char *symbol)
 {
 	switch (kind) {
@@ -224,8 +227,9 @@ static void run_search(struct bounded_job *opaque)
 }
 
 /*
- * A probe on an instruction that the kernel must single-step costs 35 times one that it emulates;
- * compilers usually begin these functions with "push %rbp".
+ * Logs probes, marking slow ones. A probe on an instruction that the kernel single-steps costs 35
+ * times one that it emulates. Compilers usually begin these functions with "push %rbp", which is
+ * emulated.
  */
 static void log_probes(struct uprobes *p, const struct search *search, const char *path)
 {
@@ -238,7 +242,10 @@ static void log_probes(struct uprobes *p, const struct search *search, const cha
 				    : ": not a push, slow");
 }
 
-/* A process that ended before its files were probed loses nothing. */
+/*
+ * Warns that a file could not be probed. A process that ended before its files were probed loses
+ * nothing.
+ */
 static void warn_failure(struct uprobes *p, const char *path, int err)
 {
 	static const char *const lost[] = {[PROBE_LAUNCH] = "launches will have no stack",
@@ -257,8 +264,8 @@ static void warn_failure(struct uprobes *p, const char *path, int err)
 }
 
 /*
- * The kernel reads the file while no process of the machine can fork: a FUSE server that does not
- * answer would stop all of them.
+ * Refuses a file on FUSE. The kernel reads the file while no process of the machine can fork: a
+ * FUSE server that does not answer would block all of them.
  */
 static int refuse_served(struct uprobes *p, const char *path)
 {
@@ -296,7 +303,10 @@ static int attach(struct uprobes *p, struct search *search, pid_t only, const ch
 	return (int)search->count;
 }
 
-/* `only`: the process to probe, 0: all. Closes the descriptor. */
+/*
+ * Searches an open file, probes its functions, and closes it. `only` is the process to probe; 0
+ * stands for all.
+ */
 static int scan_open_file(struct uprobes *p, int fd, uint64_t device, pid_t only,
 			  const char *shown_path)
 {
