@@ -120,7 +120,7 @@ void cpu_time_read(struct cpu_time *t, struct process *process, uint64_t now_ns,
 	struct timespec total;
 	clockid_t clock;
 
-	if (process->source == PROCESS_OURS || process->source == PROCESS_APART ||
+	if (process->source == PROCESS_OURS || process->source == PROCESS_PIPE_ONLY ||
 	    process->clock.runs_on || clock_getcpuclockid(process->pid, &clock) != 0 ||
 	    clock_gettime(clock, &total) != 0)
 		return;
@@ -145,7 +145,7 @@ void cpu_time_settle(struct cpu_time *t, struct process *process)
 	if (process->clock.runs_on)
 		t->running_ns += process->clock.charged_ns;
 	if (process->clock.runs_on || process->source == PROCESS_OURS ||
-	    process->source == PROCESS_APART || process->ended_ns <= process->clock.read_ns)
+	    process->source == PROCESS_PIPE_ONLY || process->ended_ns <= process->clock.read_ns)
 		return;
 	program = program_of(t, process);
 	if (program)

@@ -109,7 +109,7 @@ void processes_end(struct processes *p, struct process *process, uint64_t time_n
 	if (process->ended_ns)
 		return;
 	process->ended_ns = time_ns ? time_ns : 1;
-	if (process->source == PROCESS_APART) {
+	if (process->source == PROCESS_PIPE_ONLY) {
 		process->ended_ns = 1;
 		process->next = p->first_ended;
 		p->first_ended = process;
@@ -167,11 +167,11 @@ static struct process *enter(struct processes *p, struct process *process, uint6
 	if (!process)
 		return NULL;
 	process->began_ns = process->clock.read_ns = time_ns;
-	old = process->source == PROCESS_APART ? NULL : processes_find(p, process->pid);
+	old = process->source == PROCESS_PIPE_ONLY ? NULL : processes_find(p, process->pid);
 	if (old)
 		processes_end(p, old, time_ns);
 	if (add_to_map(&p->by_id, process->id, process) &&
-	    (process->source == PROCESS_APART ||
+	    (process->source == PROCESS_PIPE_ONLY ||
 	     add_to_map(&p->by_pid, (uint32_t)process->pid, process))) {
 		p->newest_id++;
 		return process;
@@ -186,12 +186,12 @@ struct process *processes_start(struct processes *p, pid_t pid, uint64_t time_ns
 	return enter(p, make(p, pid, pid, NULL, knows_maps), time_ns);
 }
 
-struct process *processes_start_apart(struct processes *p, pid_t pid, pid_t visible_pid)
+struct process *processes_start_pipe_only(struct processes *p, pid_t pid, pid_t visible_pid)
 {
 	struct process *process = make(p, pid, visible_pid, NULL, false);
 
 	if (process)
-		process->source = PROCESS_APART;
+		process->source = PROCESS_PIPE_ONLY;
 	return enter(p, process, 0);
 }
 

@@ -33,11 +33,12 @@
 
 /* First evidence of a process. */
 enum process_source {
-	PROCESS_STARTED,  /* fork or exec in the tree */
-	PROCESS_OURS,     /* target before its exec: our own code */
-	PROCESS_GUESSED,  /* stack only */
-	PROCESS_ATTACHED, /* attached to; `threads` may be too high */
-	PROCESS_APART, /* hello in the pipe only; the kernel's records belong to another process */
+	PROCESS_STARTED,   /* fork or exec in the tree */
+	PROCESS_OURS,      /* target before its exec: our own code */
+	PROCESS_GUESSED,   /* stack only */
+	PROCESS_ATTACHED,  /* attached to; `threads` may be too high */
+	PROCESS_PIPE_ONLY, /* hello in the pipe only; the kernel's records belong to another process
+			    */
 };
 
 /* Tracing state of the program. Further programs in one process get a struct of their own. */
@@ -178,7 +179,8 @@ struct process *processes_start(struct processes *processes, pid_t pid, uint64_t
  * Adds a process known only from the pipe. It is not found by its pid, and the caller ends it.
  * `visible_pid` is its pid in our namespace, 0 if unknown. Returns NULL if memory is exhausted.
  */
-struct process *processes_start_apart(struct processes *processes, pid_t pid, pid_t visible_pid);
+struct process *processes_start_pipe_only(struct processes *processes, pid_t pid,
+					  pid_t visible_pid);
 
 /* Adds process `pid` as a copy of `parent`. Returns NULL if memory is exhausted. */
 struct process *processes_fork(struct processes *processes, const struct process *parent, pid_t pid,

@@ -71,12 +71,12 @@ static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 
 /* Known only from the pipe. Its pid may be another process's here, if its pid namespace is not
  * ours. */
-static struct process *start_apart(struct collect *c, const struct gpu_event_hello *hello)
+static struct process *start_pipe_only(struct collect *c, const struct gpu_event_hello *hello)
 {
 	pid_t pid = (pid_t)hello->pid;
 	bool is_visible = !c->options.is_over && !is_foreign(c, hello);
 	struct process *process = collect_begin_process(
-		c, processes_start_apart(&c->processes, pid, is_visible ? pid : 0));
+		c, processes_start_pipe_only(&c->processes, pid, is_visible ? pid : 0));
 
 	if (!process || process->visible_pid)
 		return process;
@@ -100,7 +100,7 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 	c->hidden_hellos += !process;
 	/* each program numbers its own things, so two programs in one process are kept apart */
 	if (!process || process_has_spoken(process))
-		process = start_apart(c, hello);
+		process = start_pipe_only(c, hello);
 	if (!process)
 		return NULL;
 	process->speech = hello->is_off ? PROCESS_SPEAKS : PROCESS_TRACED;
@@ -113,7 +113,7 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns)
 {
 	process->speech = PROCESS_SPOKE;
-	if (process->source == PROCESS_APART)
+	if (process->source == PROCESS_PIPE_ONLY)
 		collect_end_process(c, process, now_ns);
 }
 

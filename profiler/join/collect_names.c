@@ -287,7 +287,7 @@ static bool know_ids(struct named_threads *n)
 {
 	struct pid_namespace *own = &n->c->pid_namespace, *its = &n->process->pid_namespace;
 
-	if (n->process->source == PROCESS_APART) /* it is known only by what it says itself */
+	if (n->process->source == PROCESS_PIPE_ONLY) /* it is known only by what it says itself */
 		return true;
 	if (!its->id)
 		*its = pid_namespace_of(n->process->pid);

@@ -143,7 +143,7 @@ static void a_process_that_has_ended_is_accepted_while_it_is_kept(void **state)
 	collect_process_event(c, &map);
 	collect_process_event(c, &exit);
 	assert_ptr_equal(say_hello(c, PID), process);
-	assert_int_equal(say_hello(c, PID)->source, PROCESS_APART); /* another program */
+	assert_int_equal(say_hello(c, PID)->source, PROCESS_PIPE_ONLY); /* another program */
 	collect_goodbye(c, process, 6);
 	collect_advance(c, 6 + PROCESSES_LINGER_NS);
 	assert_null(say_hello(c, PID));
@@ -409,9 +409,9 @@ static void a_process_is_found_in_its_namespace(void **state)
 	process = collect_find_process(c, inner.pid);
 	/* no process of the tree has this number there */
 	other = say_hello_from(c, st.st_ino, (uint32_t)inner.pid);
-	assert_true(!other || other->source == PROCESS_APART);
+	assert_true(!other || other->source == PROCESS_PIPE_ONLY);
 	assert_ptr_equal(say_hello_from(c, st.st_ino, 1), process);
-	assert_false(process->source == PROCESS_APART);
+	assert_false(process->source == PROCESS_PIPE_ONLY);
 	end_inner(&inner);
 	collect_free(c);
 }
@@ -632,7 +632,8 @@ static void a_hidden_process_that_said_hello_is_not_counted(void **state)
 		happens(c, PROCESS_FORK, pid)->pid_namespace.id = PID_NAMESPACE_HIDDEN;
 		map_both(c, pid);
 	}
-	assert_int_equal(say_hello_from(c, pid_namespace_own().id + 1, 5)->source, PROCESS_APART);
+	assert_int_equal(say_hello_from(c, pid_namespace_own().id + 1, 5)->source,
+			 PROCESS_PIPE_ONLY);
 	expect_untraced(c, 1, 0);
 }
 
@@ -736,7 +737,7 @@ static void an_impostor_is_kept_apart(void **state)
 	(void)state;
 	assert_non_null(second);
 	assert_ptr_not_equal(first, second);
-	assert_true(second->source == PROCESS_APART && first->source != PROCESS_APART);
+	assert_true(second->source == PROCESS_PIPE_ONLY && first->source != PROCESS_PIPE_ONLY);
 	assert_ptr_equal(collect_find_process(c, PID), first);
 	send_stack(c, first, 1, "cudaLaunchKernel");
 	send_stack(c, second, 1, "forged");

@@ -138,7 +138,7 @@ static void a_fork_is_a_copy(void **state)
 	assert_int_equal(child->python, 7);
 	assert_int_equal(child->threads, 1);
 	assert_int_equal(child->speech, PROCESS_SILENT);
-	assert_false(child->lacks_gpu_time || child->source == PROCESS_APART);
+	assert_false(child->lacks_gpu_time || child->source == PROCESS_PIPE_ONLY);
 	assert_int_equal(child->sent.held, 0);
 	assert_int_equal(child->counted.count, 0);
 	assert_int_equal(child->space->id, child->id);
@@ -152,14 +152,14 @@ static void those_apart_are_not_known_by_pid(void **state)
 {
 	struct processes p = {0};
 	struct process *kernel_s = processes_start(&p, 100, 5, true);
-	struct process *one = processes_start_apart(&p, 100, 100);
-	struct process *other = processes_start_apart(&p, 100, 100);
-	struct process *alone = processes_start_apart(&p, 200, 200);
+	struct process *one = processes_start_pipe_only(&p, 100, 100);
+	struct process *other = processes_start_pipe_only(&p, 100, 100);
+	struct process *alone = processes_start_pipe_only(&p, 200, 200);
 
 	(void)state;
-	assert_true(one->source == PROCESS_APART && other->source == PROCESS_APART &&
-		    alone->source == PROCESS_APART);
-	assert_int_not_equal(kernel_s->source, PROCESS_APART);
+	assert_true(one->source == PROCESS_PIPE_ONLY && other->source == PROCESS_PIPE_ONLY &&
+		    alone->source == PROCESS_PIPE_ONLY);
+	assert_int_not_equal(kernel_s->source, PROCESS_PIPE_ONLY);
 	assert_int_equal(kernel_s->ended_ns, 0);
 	assert_ptr_equal(processes_find(&p, 100), kernel_s);
 	assert_null(processes_find(&p, 200));
@@ -210,7 +210,7 @@ static void a_number_leads_to_whom_it_belonged_then(void **state)
 	assert_null(processes_find_at(&p, 100, 9));
 	second = processes_start(&p, 100, 20, true);
 	third = processes_start(&p, 100, 30, true); /* and ends the second */
-	apart = processes_start_apart(&p, 100, 100);
+	apart = processes_start_pipe_only(&p, 100, 100);
 	processes_end(&p, apart, 40);
 	assert_ptr_equal(processes_find_at(&p, 100, 35), third);
 	assert_ptr_equal(processes_find_at(&p, 100, 25), second);
@@ -283,7 +283,7 @@ static void everything_can_be_taken_out(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++) {
 		process = i % 3 ? processes_start(&p, 100 + i, 5, true)
-				: processes_start_apart(&p, 7, 7);
+				: processes_start_pipe_only(&p, 7, 7);
 		process->speech = i % 2 ? PROCESS_TRACED : PROCESS_SILENT;
 		if (i % 5 == 0)
 			processes_end(&p, process, 1000);
@@ -311,7 +311,7 @@ static void without_memory_there_is_no_process(void **state)
 		for (uint32_t i = 1;; i++) {
 			failing_allocation = i;
 			process = kind == 0   ? processes_start(&p, 100, 5, true)
-				  : kind == 1 ? processes_start_apart(&p, 100, 100)
+				  : kind == 1 ? processes_start_pipe_only(&p, 100, 100)
 					      : processes_fork(&p, parent, 100, 5);
 			if (process)
 				break;
@@ -397,8 +397,8 @@ static void end_in_model(struct model *m, uint32_t id, uint64_t now)
 		return;
 	m->ended++;
 	m->ended_ns[id] =
-		m->processes[id]->source == PROCESS_APART ? 1 : now; /* it does not linger */
-	m->ended_order[id] = m->processes[id]->source == PROCESS_APART ? -m->ended : m->ended;
+		m->processes[id]->source == PROCESS_PIPE_ONLY ? 1 : now; /* it does not linger */
+	m->ended_order[id] = m->processes[id]->source == PROCESS_PIPE_ONLY ? -m->ended : m->ended;
 	for (uint32_t i = 0; i < PIDS; i++)
 		if (m->by_pid[i] == id)
 			m->by_pid[i] = 0;
@@ -416,10 +416,10 @@ static void begin_one(struct prng *r, struct processes *p, struct model *m, uint
 	if (kind != 1 && m->by_pid[pid])
 		end_in_model(m, m->by_pid[pid], now);
 	process = kind == 0   ? processes_start(p, (pid_t)pid, now, true)
-		  : kind == 1 ? processes_start_apart(p, (pid_t)pid, (pid_t)pid)
+		  : kind == 1 ? processes_start_pipe_only(p, (pid_t)pid, (pid_t)pid)
 			      : processes_fork(p, parent, (pid_t)pid, now);
-	EXPECT(r,
-	       process && process->id == id && (process->source == PROCESS_APART) == (kind == 1));
+	EXPECT(r, process && process->id == id &&
+			  (process->source == PROCESS_PIPE_ONLY) == (kind == 1));
 	process->speech = prng_chance(r, 30) ? PROCESS_TRACED : PROCESS_SILENT;
 	m->processes[id] = process;
 	m->count++;

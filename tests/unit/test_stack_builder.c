@@ -54,7 +54,7 @@ static int begin(void **state)
 	pythons_init(&b->pythons, b->symbolizer, &b->strings, NULL);
 	b->quota.limit = 1 << 20;
 	b->self = processes_start(&b->processes, getpid(), 1, false);
-	b->other = processes_start_apart(&b->processes, 70, 70);
+	b->other = processes_start_pipe_only(&b->processes, 70, 70);
 	b->builder = (struct stack_builder){.symbolizer = b->symbolizer,
 					    .stacks = b->stacks,
 					    .pythons = &b->pythons,
