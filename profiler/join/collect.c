@@ -335,7 +335,7 @@ static void keep_handed_sample(void *collect, const struct async_parents_sample 
 		keep_sample(c, sample,
 			    thread_origins_below(&c->origins, sample->process, sample->tid,
 						 sample->stack),
-			    ITEM_APART);
+			    ITEM_NO_PARENT);
 	else
 		keep_sample(c, sample,
 			    stack_table_append(c->stacks, (struct stack_id){owner.number},

@@ -29,7 +29,7 @@ struct ledger_cpu {
 	uint64_t used_ns;        /* charged by the kernel; 0: not known */
 	uint64_t not_sampled_ns; /* of it, under "[not sampled]" */
 	/* of threads that work for others: below the stack of the one that waits, or not known */
-	uint64_t handed, apart;
+	uint64_t handed, without_parent;
 };
 
 struct ledger_launches {
@@ -44,10 +44,10 @@ struct ledger_launches {
 	 * of its process ended, or its record was lost unnoticed. Excludes known losses.
 	 */
 	uint64_t unended;
-	uint64_t copies_unended; /* copies and sets, likewise */
-	uint64_t graphs_unended; /* of graphs, which may have been empty */
-	uint64_t confused;       /* their work may be another's, which has the same id */
-	uint64_t handed, apart;  /* as in ledger_cpu */
+	uint64_t copies_unended;         /* copies and sets, likewise */
+	uint64_t graphs_unended;         /* of graphs, which may have been empty */
+	uint64_t confused;               /* their work may be another's, which has the same id */
+	uint64_t handed, without_parent; /* as in ledger_cpu */
 	uint32_t probed_functions;
 };
 

@@ -110,11 +110,11 @@
 	L(185, counters.unlisted, LOSS, TOLD, NULL, \
 	  "kernels in the timeline without their counters") \
 	N(20, cpu.samples) N(21, cpu.whole) N(23, cpu.in_calls) N(125, cpu.used_ns) \
-	N(126, cpu.not_sampled_ns) N(139, cpu.handed) N(140, cpu.apart) \
+	N(126, cpu.not_sampled_ns) N(139, cpu.handed) N(140, cpu.without_parent) \
 	N(129, unwound.ends[UNWIND_WHOLE]) \
 	N(25, launches.kernels) N(26, launches.with_stack) N(27, launches.by_probe) \
 	N(28, launches.whole) K(31, launches.probed_functions) N(118, launches.skipped) \
-	N(141, launches.handed) N(142, launches.apart) \
+	N(141, launches.handed) N(142, launches.without_parent) \
 	N(32, gpu.kernels) N(33, gpu.kernel_ns) N(34, gpu.matched) N(36, gpu.unmatched_ns) \
 	N(38, gpu.unseen_nodes) N(44, gpu.unreported) K(46, gpu.difference_pid) \
 	K(47, gpu.difference.key.device) K(48, gpu.difference.key.context) \

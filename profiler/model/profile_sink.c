@@ -16,7 +16,7 @@ static void count_sample(struct ledger_cpu *l, uint32_t flags)
 	l->samples++;
 	l->whole += (flags & ITEM_WHOLE) != 0;
 	l->handed += (flags & ITEM_HANDED) != 0;
-	l->apart += (flags & ITEM_APART) != 0;
+	l->without_parent += (flags & ITEM_NO_PARENT) != 0;
 }
 
 static void count_launch(struct ledger_launches *l, uint32_t flags)
@@ -26,7 +26,7 @@ static void count_launch(struct ledger_launches *l, uint32_t flags)
 	l->skipped += (flags & ITEM_SKIPPED) != 0;
 	l->whole += (flags & ITEM_WHOLE) != 0;
 	l->handed += (flags & ITEM_HANDED) != 0;
-	l->apart += (flags & ITEM_APART) != 0;
+	l->without_parent += (flags & ITEM_NO_PARENT) != 0;
 }
 
 static void count_operation(struct profile_sink *in, const struct profile_item *item)

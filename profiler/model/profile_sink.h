@@ -39,7 +39,7 @@
 /* Of CPU samples and launches: ledger.h. */
 #define ITEM_WHOLE (1u << 3)
 #define ITEM_HANDED (1u << 4)
-#define ITEM_APART (1u << 5)
+#define ITEM_NO_PARENT (1u << 5)
 
 /* Of launches. */
 #define ITEM_KERNEL (1u << 6)  /* of a kernel or graph, in the part that is recorded */

@@ -148,7 +148,7 @@ void summary_wall(struct log *log, const struct measure *m, const struct ledger 
 void summary_async_parents(struct log *log, const struct ledger *l)
 {
 	uint64_t launches = l->launches.handed, samples = l->cpu.handed;
-	uint64_t apart = saturated_sum(l->launches.apart, l->cpu.apart);
+	uint64_t apart = saturated_sum(l->launches.without_parent, l->cpu.without_parent);
 
 	if (saturated_sum(saturated_sum(launches, samples), apart) == 0)
 		return;
@@ -160,8 +160,8 @@ void summary_async_parents(struct log *log, const struct ledger *l)
 		log_line(log,
 			 "  %" PRIu64 " launch%s and %" PRIu64
 			 " CPU sample%s more stand apart: no thread waited, or more than one",
-			 l->launches.apart, pick(l->launches.apart, "", "es"), l->cpu.apart,
-			 plural(l->cpu.apart));
+			 l->launches.without_parent, pick(l->launches.without_parent, "", "es"),
+			 l->cpu.without_parent, plural(l->cpu.without_parent));
 }
 
 /* Reports where stacks came from, and how many of them are whole. */

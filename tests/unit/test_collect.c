@@ -1316,9 +1316,10 @@ static void stacks_that_are_handed_on_and_on_have_an_end(void **state)
 		most = depth > most ? depth : most;
 	}
 	assert_in_range(most, COLLECT_HANDED_FRAMES, COLLECT_HANDED_FRAMES + 10);
-	assert_int_equal(collected.ledger->launches.handed + collected.ledger->launches.apart,
+	assert_int_equal(collected.ledger->launches.handed +
+				 collected.ledger->launches.without_parent,
 			 STACKS);
-	assert_in_range(collected.ledger->launches.apart, 2, 20);
+	assert_in_range(collected.ledger->launches.without_parent, 2, 20);
 	collect_free(c);
 }
 

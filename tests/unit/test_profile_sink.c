@@ -75,7 +75,7 @@ static void items_are_taken_in_at_once(void **state)
 
 	kernel(b, 100, 7);
 	kernel(b, 100, 8);
-	add(b, TIMELINE_CPU_SAMPLE, 100, 20, 0, ITEM_COUNTS | ITEM_WHOLE | ITEM_APART);
+	add(b, TIMELINE_CPU_SAMPLE, 100, 20, 0, ITEM_COUNTS | ITEM_WHOLE | ITEM_NO_PARENT);
 	add(b, TIMELINE_WAIT, 100, 30, 0, ITEM_COUNTS);
 	add(b, TIMELINE_CALL, 100, 40, 0, ITEM_UNFINISHED);
 	add(b, TIMELINE_LAUNCH, 100, 0, 0, ITEM_COUNTS | ITEM_KERNEL | ITEM_STACK);
@@ -92,7 +92,7 @@ static void items_are_taken_in_at_once(void **state)
 	assert_int_equal(b->ledger.gpu.matched, 2);
 	assert_int_equal(b->ledger.cpu.samples, 1);
 	assert_int_equal(b->ledger.cpu.whole, 1);
-	assert_int_equal(b->ledger.cpu.apart, 1);
+	assert_int_equal(b->ledger.cpu.without_parent, 1);
 	assert_int_equal(b->ledger.calls.waits, 1);
 	/* a wait's bytes are the time that its thread computed */
 	assert_int_equal(b->ledger.calls.wait_ns, 30 - 3);

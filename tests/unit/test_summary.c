@@ -396,8 +396,8 @@ static void what_was_handed_over(void **state)
 		    "that waited for them\n");
 	l->launches.handed = 0;
 	l->cpu.handed = 0;
-	l->launches.apart = 3;
-	l->cpu.apart = 1;
+	l->launches.without_parent = 3;
+	l->cpu.without_parent = 1;
 	expect_line(b, NOTHING,
 		    "Handed over: 0 launches and 0 CPU samples of other threads are under the "
 		    "thread that waited for them\n"
