@@ -143,7 +143,7 @@ bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t le
 	know(o, entry, *stack, times);
 	of_all = *times;
 	of_all.site = 0; /* sites belong to one thread */
-	if (!entry->departure.is_apart)
+	if (!entry->departure.is_internal)
 		know(o, find(o, all), *stack, &of_all);
 	return true;
 }

@@ -67,7 +67,7 @@ struct collect {
 	struct off_cpu off_cpu;
 	uint64_t began_ns, last_end_ns;
 	struct stack_id stack_of_profile,
-		stack_of_driver; /* of threads apart; STACK_EMPTY: none yet */
+		stack_of_driver; /* stacks of internal threads; STACK_EMPTY: none yet */
 	struct attribution attribution;
 	struct join *join;
 	struct addons addons;

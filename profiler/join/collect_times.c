@@ -129,7 +129,7 @@ void collect_finish_cpu_time(struct collect *c, uint64_t now_ns)
 /* ---- time off the CPU ---- */
 
 /* Returns which stack threads have that the program has not started; NULL: it has. */
-static struct stack_id *find_apart(struct collect *c)
+static struct stack_id *find_internal_stack(struct collect *c)
 {
 	static const char *const drivers[] = {"libcuda.so", "libcupti.so", "libnvidia-",
 					      "libnvperf_"};
@@ -144,7 +144,7 @@ static struct stack_id *find_apart(struct collect *c)
 	return NULL;
 }
 
-static void count_apart(struct collect *c, struct stack_id stack, uint64_t ns)
+static void count_internal(struct collect *c, struct stack_id stack, uint64_t ns)
 {
 	if (same_id(stack, STACK_EMPTY))
 		return;
@@ -217,7 +217,7 @@ static void add_off_cpu(const struct off_cpu_target *t, struct stack_id stack,
 	saturated_add(&c->ledger.wall.off_ns[off_cpu_kind_of(times->kind, times->file_type)],
 		      times->blocked_ns);
 	saturated_add(&c->ledger.wall.off_ns[OFF_CPU_RUNNABLE], times->runnable_ns);
-	count_apart(c, stack, saturated_sum(times->blocked_ns, times->runnable_ns));
+	count_internal(c, stack, saturated_sum(times->blocked_ns, times->runnable_ns));
 }
 
 void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
@@ -226,18 +226,18 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 	struct process *process = collect_process_of(c, event);
 	const struct thread_use use = collect_use_of(event);
 	struct off_cpu_departure departure;
-	struct stack_id stack, *apart;
+	struct stack_id stack, *internal;
 	bool is_whole;
 
 	if (!process)
 		return;
 	stack = stack_builder_snapshot(&c->builder, process, snapshot, NULL, &is_whole);
-	apart = find_apart(c);
-	if (apart)
-		*apart = stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
-						       apart == &c->stack_of_profile
-							       ? PSEUDO_THREADS_OF_PROFILE
-							       : PSEUDO_THREADS_OF_DRIVER);
+	internal = find_internal_stack(c);
+	if (internal)
+		*internal = stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
+							  internal == &c->stack_of_profile
+								  ? PSEUDO_THREADS_OF_PROFILE
+								  : PSEUDO_THREADS_OF_DRIVER);
 	else
 		stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
 	collect_note_thread(c, process, &use);
@@ -246,7 +246,7 @@ void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 		.left_ns = event->time_ns,
 		.stack = stack,
 		.file_type = event->flags & STACK_EVENT_FILE_TYPE,
-		.is_apart = apart != NULL,
+		.is_internal = internal != NULL,
 		.is_at_gil = pythons_has_in_runtime(&c->pythons, process->python,
 						    snapshot->registers[CFI_RDI])};
 	collect_note_error(c, off_cpu_leave(&c->off_cpu,

@@ -96,7 +96,7 @@ static void threads_apart_have_no_times_of_others(void **state)
 
 	assert_int_equal(off_cpu_leave(&b->off_cpu, one,
 				       &(struct off_cpu_departure){
-					       .left_ns = 5, .stack = {3}, .is_apart = true}),
+					       .left_ns = 5, .stack = {3}, .is_internal = true}),
 			 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_false(put_out(b, two, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
