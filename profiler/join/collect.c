@@ -649,7 +649,7 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 
 uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns)
 {
-	return join_count_kernels_due(c->join, since_ns);
+	return join_count_kernels_expected(c->join, since_ns);
 }
 
 void collect_set_time(struct collect *c, uint64_t now_ns)
@@ -737,7 +737,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	if (!c->join)
 		return;
 	collect_end_calls(c, 0, now_ns);
-	unended = join_count_others_due(c->join, c->time_range.to_ns);
+	unended = join_count_others_expected(c->join, c->time_range.to_ns);
 	join_finish(c->join);
 	c->ledger.launches.confused = join_stats(c->join).launches_confused;
 	note_unanswered(c, now_ns, unended);

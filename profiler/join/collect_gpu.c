@@ -294,12 +294,12 @@ static void note_debt(struct collect *c, const struct process *process,
 	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
 
 	if (is_other && (e->flags & GPU_LAUNCH_OWES))
-		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_COPY);
+		join_expect_record(c->join, process->id, e->correlation_id, JOIN_EXPECTS_COPY);
 	else if (!is_other && (e->flags & GPU_LAUNCH_IS_GRAPH) &&
 		 !graph_nodes_has_bodies(&c->attribution.graph_nodes))
-		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_GRAPH);
+		join_expect_record(c->join, process->id, e->correlation_id, JOIN_EXPECTS_GRAPH);
 	else if (!is_other && !(e->flags & GPU_LAUNCH_IS_GRAPH) && c->options.last_ns)
-		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_KERNEL);
+		join_expect_record(c->join, process->id, e->correlation_id, JOIN_EXPECTS_KERNEL);
 }
 
 /* The stack of a launch, and profile_sink.h's flags; LAUNCH_UNKNOWN: there is none here. */
@@ -601,8 +601,8 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 		return take_node(c, process, &event->node);
 	case GPU_EVENT_VOID:
 		if (event->voids.correlation_id)
-			join_owe(c->join, process->id, event->voids.correlation_id,
-				 JOIN_OWES_NOTHING);
+			join_expect_record(c->join, process->id, event->voids.correlation_id,
+					   JOIN_EXPECTS_NOTHING);
 		return 0;
 	case GPU_EVENT_GRAPH:
 		return take_graph(c, process, &event->graph);

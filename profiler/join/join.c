@@ -472,11 +472,11 @@ int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 /* It will have no operation any more. */
 static void call_due(struct join *c, struct link *l)
 {
-	if (l->state == LINK_IDLE && l->owes == JOIN_OWES_COPY)
+	if (l->state == LINK_IDLE && l->owes == JOIN_EXPECTS_COPY)
 		c->stats.copies_without_record++;
-	if (l->state == LINK_IDLE && l->owes == JOIN_OWES_GRAPH)
+	if (l->state == LINK_IDLE && l->owes == JOIN_EXPECTS_GRAPH)
 		c->stats.graphs_without_record++;
-	l->owes = JOIN_OWES_NOTHING;
+	l->owes = JOIN_EXPECTS_NOTHING;
 }
 
 static uint64_t count_due(const struct join *c, bool kernels, uint64_t since_ns, uint64_t before_ns)
@@ -486,19 +486,19 @@ static uint64_t count_due(const struct join *c, bool kernels, uint64_t since_ns,
 	for (uint32_t i = 0; i < c->links.used; i++) {
 		const struct link *l = &c->links.links[i];
 
-		count += l->state == LINK_IDLE && l->owes != JOIN_OWES_NOTHING &&
-			 (l->owes == JOIN_OWES_KERNEL) == kernels && l->launched_ns >= since_ns &&
-			 l->launched_ns < before_ns;
+		count += l->state == LINK_IDLE && l->owes != JOIN_EXPECTS_NOTHING &&
+			 (l->owes == JOIN_EXPECTS_KERNEL) == kernels &&
+			 l->launched_ns >= since_ns && l->launched_ns < before_ns;
 	}
 	return count;
 }
 
-uint64_t join_count_kernels_due(const struct join *c, uint64_t since_ns)
+uint64_t join_count_kernels_expected(const struct join *c, uint64_t since_ns)
 {
 	return count_due(c, true, since_ns, UINT64_MAX);
 }
 
-uint64_t join_count_others_due(const struct join *c, uint64_t before_ns)
+uint64_t join_count_others_expected(const struct join *c, uint64_t before_ns)
 {
 	return count_due(c, false, 0, before_ns);
 }
@@ -572,7 +572,8 @@ int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
 	return 0;
 }
 
-void join_owe(struct join *c, uint32_t process, uint32_t correlation_id, enum join_owes what)
+void join_expect_record(struct join *c, uint32_t process, uint32_t correlation_id,
+			enum expected_record what)
 {
 	struct link *l = links_find(&c->links, process, correlation_id);
 

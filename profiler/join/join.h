@@ -81,13 +81,19 @@ void join_limit(struct join *c, struct quota *memory);
  * What a launch that has come must have a record of, and what launches, other than of kernels, did
  * not have when they were forgotten: join_stats. A launch that had an operation owes nothing.
  */
-enum join_owes { JOIN_OWES_NOTHING, JOIN_OWES_COPY, JOIN_OWES_GRAPH, JOIN_OWES_KERNEL };
-void join_owe(struct join *c, uint32_t process, uint32_t correlation_id, enum join_owes what);
+enum expected_record {
+	JOIN_EXPECTS_NOTHING,
+	JOIN_EXPECTS_COPY,
+	JOIN_EXPECTS_GRAPH,
+	JOIN_EXPECTS_KERNEL
+};
+void join_expect_record(struct join *c, uint32_t process, uint32_t correlation_id,
+			enum expected_record what);
 
 /* How many launches owe something still: those of kernels from `since_ns` on; others from before.
  */
-uint64_t join_count_kernels_due(const struct join *c, uint64_t since_ns);
-uint64_t join_count_others_due(const struct join *c, uint64_t before_ns);
+uint64_t join_count_kernels_expected(const struct join *c, uint64_t since_ns);
+uint64_t join_count_others_expected(const struct join *c, uint64_t before_ns);
 
 /* Returns whether a launch with this correlation id has come, and is remembered. */
 bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id);

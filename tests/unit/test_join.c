@@ -182,10 +182,10 @@ static void a_launch_without_a_probe_has_no_stack(void **state)
 
 /* ---- several on one thread ---- */
 
-static void owed(struct bench *b, uint32_t process, uint32_t id, enum join_owes what)
+static void owed(struct bench *b, uint32_t process, uint32_t id, enum expected_record what)
 {
 	assert_int_equal(join_launch_with_stack(b->c, process, 10, id, 1, ORIGIN_ID(5)), 0);
-	join_owe(b->c, process, id, what);
+	join_expect_record(b->c, process, id, what);
 }
 
 /* When its process has ended, or its id is used again; whatever had an operation owes nothing. */
@@ -196,21 +196,21 @@ static void launches_without_their_record_are_counted(void **state)
 	const struct gpu_operation late = {
 		.correlation_id = 9, .name = b->names + 1, .duration_ns = 1};
 
-	owed(b, PROCESS, 1, JOIN_OWES_COPY);
-	owed(b, PROCESS, 2, JOIN_OWES_COPY);
-	owed(b, PROCESS, 3, JOIN_OWES_GRAPH);
-	owed(b, PROCESS, 4, JOIN_OWES_NOTHING);
-	owed(b, PROCESS, 5, JOIN_OWES_COPY);
-	owed(b, PROCESS, 6, JOIN_OWES_GRAPH);
-	join_owe(b->c, PROCESS, 5, JOIN_OWES_NOTHING); /* it was void */
-	join_owe(b->c, PROCESS, 99, JOIN_OWES_COPY);   /* never came */
+	owed(b, PROCESS, 1, JOIN_EXPECTS_COPY);
+	owed(b, PROCESS, 2, JOIN_EXPECTS_COPY);
+	owed(b, PROCESS, 3, JOIN_EXPECTS_GRAPH);
+	owed(b, PROCESS, 4, JOIN_EXPECTS_NOTHING);
+	owed(b, PROCESS, 5, JOIN_EXPECTS_COPY);
+	owed(b, PROCESS, 6, JOIN_EXPECTS_GRAPH);
+	join_expect_record(b->c, PROCESS, 5, JOIN_EXPECTS_NOTHING); /* it was void */
+	join_expect_record(b->c, PROCESS, 99, JOIN_EXPECTS_COPY);   /* never came */
 	join_operation(b->c, PROCESS, &o);
 	join_operation(b->c, PROCESS, &late); /* before its launch */
-	owed(b, PROCESS, 9, JOIN_OWES_COPY);
+	owed(b, PROCESS, 9, JOIN_EXPECTS_COPY);
 	assert_int_equal(join_stats(b->c).copies_without_record, 0);
-	owed(b, PROCESS, 1, JOIN_OWES_COPY); /* the id again */
+	owed(b, PROCESS, 1, JOIN_EXPECTS_COPY); /* the id again */
 	assert_int_equal(join_stats(b->c).copies_without_record, 1);
-	owed(b, OTHER_PROCESS, 1, JOIN_OWES_COPY);
+	owed(b, OTHER_PROCESS, 1, JOIN_EXPECTS_COPY);
 	join_end_process(b->c, PROCESS);
 	join_finish(b->c);
 	join_finish(b->c);
@@ -223,7 +223,7 @@ static void ended_processes_are_asked_before_they_are_forgotten(void **state)
 	struct bench *b = *state;
 
 	for (uint32_t process = 1; process <= 3 * JOIN_ENDED_MAX; process++) {
-		owed(b, process, 1, JOIN_OWES_COPY);
+		owed(b, process, 1, JOIN_EXPECTS_COPY);
 		join_end_process(b->c, process);
 	}
 	assert_int_equal(join_stats(b->c).copies_without_record, 3 * JOIN_ENDED_MAX);
@@ -791,7 +791,7 @@ static void a_remark_finds_its_launch(void **state)
 	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 5, 7, 1, ORIGIN_ID(3)), 0);
 	assert_stack(b, 0, 3);
 	assert_int_equal(b->launched_ns[0], 5);
-	join_owe(b->c, PROCESS, 7, JOIN_OWES_GRAPH);
+	join_expect_record(b->c, PROCESS, 7, JOIN_EXPECTS_GRAPH);
 	remark_on(b, 7, 1);
 	assert_stack(b, 1, 3);
 	remark_on(b, 8, 2);
