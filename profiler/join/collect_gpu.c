@@ -288,8 +288,8 @@ static void take_launch_end(struct collect *c, struct process *process,
  * with conditional nodes may have nothing to do, and it is not known of each of its nodes which
  * launch it is of.
  */
-static void note_debt(struct collect *c, const struct process *process,
-		      const struct gpu_event_launch *e)
+static void note_expected_record(struct collect *c, const struct process *process,
+				 const struct gpu_event_launch *e)
 {
 	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
 
@@ -345,7 +345,7 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 		err = join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id,
 					     is_graph, origin);
 	}
-	note_debt(c, process, e);
+	note_expected_record(c, process, e);
 	return err;
 }
 

@@ -470,24 +470,25 @@ int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 }
 
 /* It will have no operation any more. */
-static void call_due(struct join *c, struct link *l)
+static void count_missing_record(struct join *c, struct link *l)
 {
-	if (l->state == LINK_IDLE && l->owes == JOIN_EXPECTS_COPY)
+	if (l->state == LINK_IDLE && l->expects == JOIN_EXPECTS_COPY)
 		c->stats.copies_without_record++;
-	if (l->state == LINK_IDLE && l->owes == JOIN_EXPECTS_GRAPH)
+	if (l->state == LINK_IDLE && l->expects == JOIN_EXPECTS_GRAPH)
 		c->stats.graphs_without_record++;
-	l->owes = JOIN_EXPECTS_NOTHING;
+	l->expects = JOIN_EXPECTS_NOTHING;
 }
 
-static uint64_t count_due(const struct join *c, bool kernels, uint64_t since_ns, uint64_t before_ns)
+static uint64_t count_expected(const struct join *c, bool kernels, uint64_t since_ns,
+			       uint64_t before_ns)
 {
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < c->links.used; i++) {
 		const struct link *l = &c->links.links[i];
 
-		count += l->state == LINK_IDLE && l->owes != JOIN_EXPECTS_NOTHING &&
-			 (l->owes == JOIN_EXPECTS_KERNEL) == kernels &&
+		count += l->state == LINK_IDLE && l->expects != JOIN_EXPECTS_NOTHING &&
+			 (l->expects == JOIN_EXPECTS_KERNEL) == kernels &&
 			 l->launched_ns >= since_ns && l->launched_ns < before_ns;
 	}
 	return count;
@@ -495,12 +496,12 @@ static uint64_t count_due(const struct join *c, bool kernels, uint64_t since_ns,
 
 uint64_t join_count_kernels_expected(const struct join *c, uint64_t since_ns)
 {
-	return count_due(c, true, since_ns, UINT64_MAX);
+	return count_expected(c, true, since_ns, UINT64_MAX);
 }
 
 uint64_t join_count_others_expected(const struct join *c, uint64_t before_ns)
 {
-	return count_due(c, false, 0, before_ns);
+	return count_expected(c, false, 0, before_ns);
 }
 
 /* The link of a new launch: added, or found if operations came first. NULL: out of memory. */
@@ -515,7 +516,7 @@ static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_
 			same_id(origin, ORIGIN_UNKNOWN) || !same_id(origin, l->origin);
 		if (l->state == LINK_UNDECIDED)
 			decide(c, l, ORIGIN_UNKNOWN);
-		call_due(c, l);
+		count_missing_record(c, l);
 		links_remove(&c->links, l);
 		l = NULL;
 	}
@@ -578,7 +579,7 @@ void join_expect_record(struct join *c, uint32_t process, uint32_t correlation_i
 	struct link *l = links_find(&c->links, process, correlation_id);
 
 	if (l && l->state != LINK_NO_LAUNCH)
-		l->owes = what;
+		l->expects = what;
 }
 
 bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id)
@@ -637,7 +638,7 @@ static void forget_ended(struct join *c)
 			continue;
 		if (!link_is_decided(l))
 			decide(c, l, ORIGIN_UNKNOWN);
-		call_due(c, l);
+		count_missing_record(c, l);
 		links_remove(&c->links, l);
 	}
 	c->ended_count = 0;
@@ -684,7 +685,7 @@ void join_finish(struct join *c)
 	while (give_up_oldest_orphan(c))
 		;
 	for (uint32_t i = 0; i < c->links.used; i++)
-		call_due(c, &c->links.links[i]);
+		count_missing_record(c, &c->links.links[i]);
 }
 
 struct join_stats join_stats(const struct join *c)

@@ -79,7 +79,7 @@ void join_limit(struct join *c, struct quota *memory);
 
 /*
  * What a launch that has come must have a record of, and what launches, other than of kernels, did
- * not have when they were forgotten: join_stats. A launch that had an operation owes nothing.
+ * not have when they were forgotten: join_stats. A launch that had an operation expects nothing.
  */
 enum expected_record {
 	JOIN_EXPECTS_NOTHING,
@@ -90,7 +90,7 @@ enum expected_record {
 void join_expect_record(struct join *c, uint32_t process, uint32_t correlation_id,
 			enum expected_record what);
 
-/* How many launches owe something still: those of kernels from `since_ns` on; others from before.
+/* How many launches still expect a record: those of kernels from `since_ns` on; others from before.
  */
 uint64_t join_count_kernels_expected(const struct join *c, uint64_t since_ns);
 uint64_t join_count_others_expected(const struct join *c, uint64_t before_ns);

@@ -50,9 +50,9 @@ struct link {
 	uint32_t correlation_id;
 	struct origin_id origin;
 	/* one word, which keeps a link at 32 bytes */
-	uint32_t age : 24;  /* distinguishes the uses of a slot */
-	uint32_t state : 5; /* enum link_state */
-	uint32_t owes : 2;  /* enum expected_record */
+	uint32_t age : 24;    /* distinguishes the uses of a slot */
+	uint32_t state : 5;   /* enum link_state */
+	uint32_t expects : 2; /* enum expected_record */
 	uint32_t is_graph : 1;
 	union {
 		struct { /* until the stack is known: waiting operations, a list in the pool */
