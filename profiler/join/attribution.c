@@ -121,11 +121,11 @@ struct origin_id attribution_origin(struct attribution *a, struct launch_stack s
 	return attribution_origin_of_many(a, stack, tid, 1, false);
 }
 
-static struct launch_origin origin_of(const struct attribution *a, struct origin_id carried)
+static struct launch_origin origin_of(const struct attribution *a, struct origin_id id)
 {
-	if (!numbers_origins(a) || carried.number >= a->origin_count)
-		return (struct launch_origin){{carried.number}, PLACE_UNKNOWN, 1, 0};
-	return a->origins[carried.number];
+	if (!numbers_origins(a) || id.number >= a->origin_count)
+		return (struct launch_origin){{id.number}, PLACE_UNKNOWN, 1, 0};
+	return a->origins[id.number];
 }
 
 /* ---- operations ---- */
@@ -318,10 +318,10 @@ void attribution_note(struct attribution *a, const struct profile_item *note)
 		spread_park(&a->spread, &key, r->place, r->duration_ns, r->bytes);
 }
 
-static void add(struct attribution *a, struct origin_id carried, uint64_t launched_ns,
+static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns,
 		const struct gpu_operation *o)
 {
-	struct launch_origin launch = origin_of(a, carried);
+	struct launch_origin launch = origin_of(a, id);
 	struct gpu_work_origin origin;
 	struct place where = {{o->process, launch.tid, o->device, o->context, o->stream}};
 	bool is_instant = gpu_work_is_instant(o->work);
@@ -375,7 +375,7 @@ static void add(struct attribution *a, struct origin_id carried, uint64_t launch
 		share(a, &launch, &origin, o, operation.stack, place);
 }
 
-void attribution_add(void *attribution, struct origin_id carried, uint64_t launched_ns,
+void attribution_add(void *attribution, struct origin_id id, uint64_t launched_ns,
 		     const struct gpu_operation *operation)
 {
 	struct gpu_operation o = *operation;
@@ -383,7 +383,7 @@ void attribution_add(void *attribution, struct origin_id carried, uint64_t launc
 	if (!o.bad_time && launched_ns > o.start_ns &&
 	    launched_ns - o.start_ns < ATTRIBUTION_CLOCK_ERROR_NS)
 		o.start_ns = launched_ns;
-	add(attribution, carried, launched_ns, &o);
+	add(attribution, id, launched_ns, &o);
 }
 
 /* ---- forgetting ---- */
@@ -392,20 +392,20 @@ struct origin_numbers {
 	uint32_t *numbers, count;
 };
 
-static void use_origin(void *context, struct origin_id *carried)
+static void use_origin(void *context, struct origin_id *origin)
 {
 	const struct origin_numbers *n = context;
 
-	if (carried->number < n->count)
-		n->numbers[carried->number] = 0;
+	if (origin->number < n->count)
+		n->numbers[origin->number] = 0;
 }
 
-static void renumber_origin(void *context, struct origin_id *carried)
+static void renumber_origin(void *context, struct origin_id *origin)
 {
 	const struct origin_numbers *n = context;
 
-	if (carried->number < n->count)
-		carried->number = n->numbers[carried->number];
+	if (origin->number < n->count)
+		origin->number = n->numbers[origin->number];
 }
 
 /* Anew. Cannot fail: there were as many. */
@@ -443,9 +443,9 @@ void attribution_forget_origins(struct attribution *a, struct join *join)
 }
 
 /* A stack is carried as it is. */
-static void visit_carried(void *context, struct origin_id *carried)
+static void visit_stack_origin(void *context, struct origin_id *origin)
 {
-	visit_stack_or_mark(context, &carried->number);
+	visit_stack_or_mark(context, &origin->number);
 }
 
 void attribution_visit(struct attribution *a, struct join *join, const struct id_visitor *v)
@@ -455,7 +455,7 @@ void attribution_visit(struct attribution *a, struct join *join, const struct id
 	gpu_stack_forget(&a->gpu_stacks);
 	graph_nodes_visit(&a->graph_nodes, v);
 	if (!numbers_origins(a)) {
-		join_visit(join, visit_carried, &visitor);
+		join_visit(join, visit_stack_origin, &visitor);
 		return;
 	}
 	for (uint32_t i = 0; i < a->origin_count; i++)

@@ -108,7 +108,7 @@ static inline struct origin_id origin_of_mark(struct launch_stack mark)
 }
 
 /* An operation that the join has decided; called through struct join_output. */
-void attribution_add(void *attribution, struct origin_id carried, uint64_t launched_ns,
+void attribution_add(void *attribution, struct origin_id origin, uint64_t launched_ns,
 		     const struct gpu_operation *operation);
 
 /* An operation that its program did not choose (--range): it is only counted. */
