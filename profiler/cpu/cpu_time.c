@@ -138,7 +138,7 @@ void cpu_time_restart(struct cpu_time *t)
 	}
 }
 
-void cpu_time_settle(struct cpu_time *t, struct process *process)
+void cpu_time_end_process(struct cpu_time *t, struct process *process)
 {
 	struct program_time *program;
 

@@ -78,7 +78,7 @@ void cpu_time_read(struct cpu_time *t, struct process *process, uint64_t now_ns,
 void cpu_time_restart(struct cpu_time *t);
 
 /* Adds a process that is about to be freed to its program. */
-void cpu_time_settle(struct cpu_time *t, struct process *process);
+void cpu_time_end_process(struct cpu_time *t, struct process *process);
 
 /*
  * Distributes the time that no clock has shown, then the time without samples, as `rest_ns`.

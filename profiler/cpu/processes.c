@@ -234,7 +234,7 @@ static struct process *take_ended(struct processes *p, struct process *before)
 	return taken;
 }
 
-struct process *processes_take_settled(struct processes *p, uint64_t now_ns)
+struct process *processes_take_expired(struct processes *p, uint64_t now_ns)
 {
 	struct process *before = NULL;
 

@@ -67,7 +67,7 @@ struct process_gpu {
 	enum untraced_cause obstacle;
 	/* devices seen open; state at its end */
 	uint32_t opened;
-	bool looked_at_end, has_device;
+	bool has_end_state, has_device;
 };
 
 /* Recorded time with --range (ranges_seen.h). */
@@ -194,7 +194,7 @@ void processes_end(struct processes *processes, struct process *process, uint64_
  * NULL if there is none. The caller drops what it keeps under the process's id, then frees the
  * process.
  */
-struct process *processes_take_settled(struct processes *processes, uint64_t now_ns);
+struct process *processes_take_expired(struct processes *processes, uint64_t now_ns);
 
 /*
  * Removes a process, running or ended. Ended ones come first, then running ones by id. Returns NULL

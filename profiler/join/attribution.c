@@ -168,8 +168,8 @@ static struct capture_stack capture_of(struct attribution *a, uint64_t launched_
 /* NULL: already settled. */
 static struct process *process_of(const struct attribution *a, uint32_t id)
 {
-	if (a->settling && a->settling->id == id)
-		return a->settling;
+	if (a->ending && a->ending->id == id)
+		return a->ending;
 	return processes_get(a->parts.processes, id);
 }
 
@@ -331,7 +331,7 @@ static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns
 					    .launched_ns = launched_ns,
 					    .thread = launch.tid,
 					    .is_recorded = is_inside && !is_instant};
-	bool is_looked_at;
+	bool is_observed;
 	struct place_id place;
 
 	if (o->work == JOIN_REMARK) {
@@ -343,12 +343,12 @@ static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns
 	count_received(a, o);
 	if (!is_inside)
 		count_outside(a, o);
-	is_looked_at = !operation.is_recorded && addons_look_at(a->parts.addons, o);
-	if (!is_inside && !is_looked_at)
+	is_observed = !operation.is_recorded && addons_look_at(a->parts.addons, o);
+	if (!is_inside && !is_observed)
 		return;
 	/* what only counts: it has no time, or is shown as a wait */
 	if (gpu_work_is_stall(o->work) ||
-	    (is_instant && !a->parts.sink->timeline && !is_looked_at)) {
+	    (is_instant && !a->parts.sink->timeline && !is_observed)) {
 		struct profile_item item = item_of(a, o, launch.stack, CAPTURE_NONE);
 
 		if (is_inside)

@@ -56,7 +56,7 @@ struct attribution {
 	struct gpu_stacks gpu_stacks;
 	struct graph_nodes graph_nodes;
 	/* the process being settled, which is no longer in any table; or NULL */
-	struct process *settling;
+	struct process *ending;
 	struct launch_origin *origins;
 	uint32_t origin_count, origin_capacity;
 	struct hash_index origin_index;

@@ -539,7 +539,7 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 static void count_cause(struct collect *c, const struct process *process, bool has_begun)
 {
 	const struct untraced_use use = {.has_called = has_begun || process->lacks_gpu_time,
-					 .is_exact = process->gpu.looked_at_end,
+					 .is_exact = process->gpu.has_end_state,
 					 .has_device = process->gpu.has_device,
 					 .opened = process->gpu.opened,
 					 .has_nvml = process->gpu.has_nvml};
@@ -607,15 +607,15 @@ static bool asks_for_devices(const struct collect *c)
 }
 
 /* Settles and frees a process that sends nothing more. */
-static void settle(struct collect *c, struct process *process)
+static void finalize(struct collect *c, struct process *process)
 {
 	const struct work_tally none = {0};
 	const struct work_sum *sum;
 	uint32_t at = 0;
 
-	c->attribution.settling = process;
+	c->attribution.ending = process;
 	join_end_process(c->join, process->id);
-	c->attribution.settling = NULL;
+	c->attribution.ending = NULL;
 	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
 	open_calls_forget(&c->open_calls, process->id);
 	open_launches_forget(&c->open_launches, process->id);
@@ -628,7 +628,7 @@ static void settle(struct collect *c, struct process *process)
 	if (!asks_for_devices(c))
 		devices_end_process(&c->devices, process->id);
 	count_untraced(c, process);
-	cpu_time_settle(&c->cpu_time, process);
+	cpu_time_end_process(&c->cpu_time, process);
 	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted,
 		      process->lacks_sums ? &none : &process->reported);
 	process_free(process);
@@ -643,8 +643,8 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 	async_parents_advance(&c->async_parents, until_ns);
 	if (until_ns > UNDECIDED_NS)
 		decide_samples(c, until_ns - UNDECIDED_NS, UNDECIDED_MAX);
-	while ((process = processes_take_settled(&c->processes, until_ns)))
-		settle(c, process);
+	while ((process = processes_take_expired(&c->processes, until_ns)))
+		finalize(c, process);
 }
 
 uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns)
@@ -745,7 +745,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	async_parents_advance(&c->async_parents, UINT64_MAX);
 	decide_samples(c, UINT64_MAX, 0);
 	while ((process = processes_take_any(&c->processes)))
-		settle(c, process);
+		finalize(c, process);
 	discount_hidden(c);
 	collect_finish_cpu_time(c, now_ns);
 	devices_make_labels(&c->devices);

@@ -31,7 +31,7 @@ void collect_expect_hellos(struct collect *c, const char *library, bool nvtx)
  * no CPU time that counts. One that began before, and was not known by then, is read now, if it has
  * not ended.
  */
-static void settle_clock(struct collect *c, struct process *process)
+static void read_final_clock(struct collect *c, struct process *process)
 {
 	if (!c->clocks_end_ns || !process)
 		return;
@@ -71,7 +71,7 @@ struct process *collect_find_process(struct collect *c, pid_t pid)
 	process = collect_begin_process(c, processes_start(&c->processes, pid, 0, false));
 	if (process)
 		process->source = PROCESS_GUESSED;
-	settle_clock(c, process);
+	read_final_clock(c, process);
 	return process;
 }
 
@@ -154,7 +154,7 @@ static struct process *on_fork(struct collect *c, const struct process_event *ev
 		return NULL;
 	child = collect_begin_process(
 		c, processes_fork(&c->processes, parent, event->pid, event->time_ns));
-	settle_clock(c, child);
+	read_final_clock(c, child);
 	note_thread_begins(c, child, event->pid, event->time_ns);
 	return child;
 }
@@ -223,8 +223,8 @@ static void on_comm(struct collect *c, struct process *process, const struct pro
 		collect_name_thread(c, process, process->pid, tid, event->comm, NULL);
 }
 
-static void look_for_python(struct collect *c, struct process *process,
-			    const struct code_mapping *mapping)
+static void detect_python(struct collect *c, struct process *process,
+			  const struct code_mapping *mapping)
 {
 	struct python_found found = {.pid = process->pid};
 	bool is_executable = !process->has_code && mapping->inode != 0;
@@ -269,7 +269,7 @@ static void on_map(struct collect *c, struct process *process, const struct proc
 	err = symbolizer_map(c->symbolizer, process->space, mapping);
 	c->target_bytes.refused += err == -ENOSPC;
 	collect_note_error(c, err);
-	look_for_python(c, process, mapping);
+	detect_python(c, process, mapping);
 }
 
 bool collect_next_python(struct collect *c, struct python_found *found)

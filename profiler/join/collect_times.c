@@ -42,7 +42,7 @@ void collect_open_devices(struct collect *c, pid_t pid, uint64_t time_ns, bool h
 
 	if (!process)
 		return;
-	process->gpu.looked_at_end = true;
+	process->gpu.has_end_state = true;
 	process->gpu.has_device = has_device;
 	if (opened > process->gpu.opened) /* it may have closed what a look has seen */
 		process->gpu.opened = opened;

@@ -292,7 +292,7 @@ static void forget_idle_threads(struct join *c)
 }
 
 /* Decides everything of the older half of the threads, without waiting. */
-static void settle_old_threads(struct join *c)
+static void flush_old_threads(struct join *c)
 {
 	for (uint32_t i = 0; i < c->thread_count / 2; i++) {
 		struct thread *t = &c->threads[i];
@@ -319,7 +319,7 @@ static bool make_thread_room(struct join *c)
 	if (c->thread_count < crowded)
 		return true;
 	if (c->thread_capacity >= c->newest / 8 && c->thread_count > 1) {
-		settle_old_threads(c);
+		flush_old_threads(c);
 		forget_idle_threads(c);
 		return true;
 	}

@@ -52,12 +52,12 @@ static uint64_t finish(struct bench *b, uint64_t waited_ns)
 {
 	struct process *p;
 
-	while ((p = processes_take_settled(&b->processes, UINT64_MAX / 2))) {
-		cpu_time_settle(&b->time, p);
+	while ((p = processes_take_expired(&b->processes, UINT64_MAX / 2))) {
+		cpu_time_end_process(&b->time, p);
 		process_free(p);
 	}
 	while ((p = processes_take_any(&b->processes))) {
-		cpu_time_settle(&b->time, p);
+		cpu_time_end_process(&b->time, p);
 		process_free(p);
 	}
 	return cpu_time_finish(&b->time, waited_ns, 0, SAMPLE);

@@ -104,8 +104,8 @@ static void a_process_ends_once(void **state)
 	assert_int_equal(first->ended_ns, 50);
 	assert_int_equal(second->ended_ns, 0);
 	assert_ptr_equal(processes_find(&p, 100), second);
-	assert_ptr_equal(processes_take_settled(&p, 50 + LINGER), first);
-	assert_null(processes_take_settled(&p, UINT64_MAX));
+	assert_ptr_equal(processes_take_expired(&p, 50 + LINGER), first);
+	assert_null(processes_take_expired(&p, UINT64_MAX));
 	process_free(first);
 	/* at a time that is not known it has ended all the same */
 	processes_end(&p, second, 0);
@@ -170,7 +170,7 @@ static void those_apart_are_not_known_by_pid(void **state)
 	/* nor does its end concern the one that has the pid */
 	processes_end(&p, one, 50);
 	assert_ptr_equal(processes_find(&p, 100), kernel_s);
-	assert_ptr_equal(processes_take_settled(&p, 50 + LINGER), one);
+	assert_ptr_equal(processes_take_expired(&p, 50 + LINGER), one);
 	process_free(one);
 	assert_non_null(processes_start(&p, 100, 60, true));
 	assert_int_equal(other->ended_ns, 0);
@@ -184,14 +184,14 @@ static void a_process_lingers(void **state)
 	struct process *ended = processes_start(&p, 200, 5, true);
 
 	(void)state;
-	assert_null(processes_take_settled(&p, UINT64_MAX / 2));
+	assert_null(processes_take_expired(&p, UINT64_MAX / 2));
 	processes_end(&p, ended, 1000);
-	assert_null(processes_take_settled(&p, 1000));
-	assert_null(processes_take_settled(&p, 1000 + LINGER - 1));
+	assert_null(processes_take_expired(&p, 1000));
+	assert_null(processes_take_expired(&p, 1000 + LINGER - 1));
 	assert_ptr_equal(processes_get(&p, ended->id), ended);
-	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), ended);
+	assert_ptr_equal(processes_take_expired(&p, 1000 + LINGER), ended);
 	assert_null(processes_get(&p, ended->id));
-	assert_null(processes_take_settled(&p, UINT64_MAX / 2));
+	assert_null(processes_take_expired(&p, UINT64_MAX / 2));
 	assert_ptr_equal(processes_find(&p, 100), running);
 	process_free(ended);
 	processes_release(&p);
@@ -220,15 +220,15 @@ static void a_number_leads_to_whom_it_belonged_then(void **state)
 	assert_ptr_equal(processes_find_last(&p, 100), third);
 	/* one in the middle is taken out: it settles first, for the others are traced */
 	first->speech = third->speech = PROCESS_TRACED;
-	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), apart);
-	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), second);
-	assert_null(processes_take_settled(&p, 40 + LINGER));
+	assert_ptr_equal(processes_take_expired(&p, 40 + LINGER), apart);
+	assert_ptr_equal(processes_take_expired(&p, 40 + LINGER), second);
+	assert_null(processes_take_expired(&p, 40 + LINGER));
 	assert_ptr_equal(processes_find_at(&p, 100, 25), first);
 	third->speech = PROCESS_SPOKE;
-	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), third);
+	assert_ptr_equal(processes_take_expired(&p, 40 + LINGER), third);
 	assert_ptr_equal(processes_find_last(&p, 100), first);
 	first->speech = PROCESS_SPOKE;
-	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), first);
+	assert_ptr_equal(processes_take_expired(&p, 40 + LINGER), first);
 	assert_null(processes_find_last(&p, 100));
 	assert_int_equal(p.ended.count, 0);
 	process_free(first);
@@ -251,23 +251,23 @@ static void a_traced_process_stays(void **state)
 	}
 	for (int i = 0; i < 5; i++)
 		processes_end(&p, processes[i], 1000);
-	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[1]);
-	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[3]);
-	assert_null(processes_take_settled(&p, UINT64_MAX / 2));
+	assert_ptr_equal(processes_take_expired(&p, 1000 + LINGER), processes[1]);
+	assert_ptr_equal(processes_take_expired(&p, 1000 + LINGER), processes[3]);
+	assert_null(processes_take_expired(&p, UINT64_MAX / 2));
 	process_free(processes[1]);
 	process_free(processes[3]);
 	processes[4]->speech = PROCESS_SPOKE;
-	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[4]);
+	assert_ptr_equal(processes_take_expired(&p, 1000 + LINGER), processes[4]);
 	process_free(processes[4]);
 	/* the list continues after a removed entry */
 	processes[1] = processes_start(&p, 100, 5, true);
 	processes_end(&p, processes[1], 2000);
-	assert_ptr_equal(processes_take_settled(&p, 2000 + LINGER), processes[1]);
+	assert_ptr_equal(processes_take_expired(&p, 2000 + LINGER), processes[1]);
 	process_free(processes[1]);
 	processes[0]->speech = PROCESS_SPOKE;
 	processes[2]->speech = PROCESS_SPOKE;
-	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[0]);
-	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[2]);
+	assert_ptr_equal(processes_take_expired(&p, 1000 + LINGER), processes[0]);
+	assert_ptr_equal(processes_take_expired(&p, 1000 + LINGER), processes[2]);
 	process_free(processes[0]);
 	process_free(processes[2]);
 	assert_null(processes_take_any(&p));
@@ -444,7 +444,7 @@ static void settle_all(struct prng *r, struct processes *p, struct model *m, uin
 {
 	struct process *process;
 
-	while ((process = processes_take_settled(p, now))) {
+	while ((process = processes_take_expired(p, now))) {
 		EXPECT(r, process->id == settled_in_model(m, now));
 		m->is_gone[process->id] = true;
 		process_free(process);
