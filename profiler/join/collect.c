@@ -19,13 +19,13 @@ static void limit_memory(struct collect *c)
 	symbolizer_share_memory(c->symbolizer, &c->memory.used, c->memory.limit);
 }
 
-static void keep_handed_sample(void *collect, const struct async_parents_sample *sample,
+static void keep_handed_sample(void *collect, const struct async_sample *sample,
 			       struct owner_stack owner);
 
 #define UNDECIDED_MAX 65536u
 #define UNDECIDED_NS 1000000000u /* what a process says comes within this time */
 struct undecided {
-	struct async_parents_sample sample;
+	struct async_sample sample;
 	struct stack_id stack;
 	uint32_t flags;
 };
@@ -101,8 +101,8 @@ struct collect *collect_new(const struct collect_options *options)
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.sink = &c->sink;
 	queue_init(&c->undecided, sizeof(struct undecided));
-	c->async_parents.output = keep_handed_sample;
-	c->async_parents.context = c;
+	c->async_samples.output = keep_handed_sample;
+	c->async_samples.context = c;
 	c->symbolizer = symbolizer_new();
 	pythons_init(&c->pythons, c->symbolizer, &c->strings, &c->target_bytes);
 	c->pythons.lines = options->measure.python_lines;
@@ -169,7 +169,7 @@ void collect_free(struct collect *c)
 	attribution_release(&c->attribution);
 	open_calls_release(&c->open_calls);
 	open_launches_release(&c->open_launches);
-	async_parents_release(&c->async_parents);
+	async_samples_release(&c->async_samples);
 	queue_release(&c->undecided);
 	thread_origins_release(&c->origins);
 	off_cpu_release(&c->off_cpu);
@@ -262,7 +262,7 @@ struct process *collect_process_of(struct collect *c, const struct stack_event *
 }
 
 /* `stack`: with what its thread's own is below. */
-static void add_kept_sample(struct collect *c, const struct async_parents_sample *sample,
+static void add_kept_sample(struct collect *c, const struct async_sample *sample,
 			    struct stack_id stack, uint32_t flags)
 {
 	const struct thread_time time = {.start_ns = sample->time_ns,
@@ -312,8 +312,8 @@ void collect_visit_samples(struct collect *c, const struct id_visitor *v)
 }
 
 /* With --range it waits until it is known whether its process was recorded. */
-static void keep_sample(struct collect *c, const struct async_parents_sample *sample,
-			struct stack_id stack, uint32_t flags)
+static void keep_sample(struct collect *c, const struct async_sample *sample, struct stack_id stack,
+			uint32_t flags)
 {
 	const struct undecided undecided = {*sample, .stack = stack, .flags = flags};
 
@@ -326,7 +326,7 @@ static void keep_sample(struct collect *c, const struct async_parents_sample *sa
 }
 
 /* Gets the samples of threads that work for others. */
-static void keep_handed_sample(void *collect, const struct async_parents_sample *sample,
+static void keep_handed_sample(void *collect, const struct async_sample *sample,
 			       struct owner_stack owner)
 {
 	struct collect *c = collect;
@@ -349,23 +349,23 @@ static bool is_handed_to(const struct collect *c, const struct process *process,
 {
 	return process_has_spoken(process) &&
 	       (starts_with(event->comm, GPU_HANDED_TO_PREFIX) ||
-		async_parents_has(&c->async_parents, process->id, event->tid));
+		async_samples_has(&c->async_samples, process->id, event->tid));
 }
 
 static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
 		       uint64_t ran_ns, struct stack_id stack, bool is_whole)
 {
-	const struct async_parents_sample sample = {.time_ns = event->time_ns,
-						    .ran_ns = ran_ns,
-						    .process = process->id,
-						    .tid = event->tid,
-						    .stack = stack,
-						    .place = collect_place_at(c, process, event),
-						    .is_whole = is_whole};
+	const struct async_sample sample = {.time_ns = event->time_ns,
+					    .ran_ns = ran_ns,
+					    .process = process->id,
+					    .tid = event->tid,
+					    .stack = stack,
+					    .place = collect_place_at(c, process, event),
+					    .is_whole = is_whole};
 
 	cpu_time_sampled(&c->cpu_time, process, ran_ns);
 	if (is_handed_to(c, process, event))
-		async_parents_add(&c->async_parents, &sample);
+		async_samples_add(&c->async_samples, &sample);
 	else
 		keep_sample(c, &sample,
 			    thread_origins_below(&c->origins, process->id, event->tid, stack), 0);
@@ -619,7 +619,7 @@ static void finalize(struct collect *c, struct process *process)
 	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
 	open_calls_forget(&c->open_calls, process->id);
 	open_launches_forget(&c->open_launches, process->id);
-	async_parents_forget(&c->async_parents, process->id);
+	async_samples_forget(&c->async_samples, process->id);
 	thread_origins_forget(&c->origins, process->id);
 	off_cpu_forget_process(&c->off_cpu, process->id);
 	addons_end_process(&c->addons, process->id);
@@ -640,7 +640,7 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 
 	join_advance(c->join, until_ns);
 	addons_advance(&c->addons, until_ns);
-	async_parents_advance(&c->async_parents, until_ns);
+	async_samples_advance(&c->async_samples, until_ns);
 	if (until_ns > UNDECIDED_NS)
 		decide_samples(c, until_ns - UNDECIDED_NS, UNDECIDED_MAX);
 	while ((process = processes_take_expired(&c->processes, until_ns)))
@@ -742,7 +742,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	c->ledger.launches.confused = join_stats(c->join).launches_confused;
 	note_unanswered(c, now_ns, unended);
 	/* before processes are settled, and with them goes what they have said */
-	async_parents_advance(&c->async_parents, UINT64_MAX);
+	async_samples_advance(&c->async_samples, UINT64_MAX);
 	decide_samples(c, UINT64_MAX, 0);
 	while ((process = processes_take_any(&c->processes)))
 		finalize(c, process);

@@ -39,7 +39,7 @@
  *     allocations and releases that wait for their order (allocations.h: 512 Ki)
  *                                                                            64              32
  *     memory that is allocated, with --alloc                                 56
- *     samples of threads that work for others (handovers.h: 256 threads)    32              17
+ *     samples of threads that work for others (async_samples.h: 256 threads)    32              17
  *     composed stacks (gpu_stack.c: 256 Ki), origins (attribution.h)       72, 44
  *     tables read from files, for call frames (symbolize/util/table_quota.h) 256 mappings of
  * processes (maps.h)                                        32              64 afterwards tables

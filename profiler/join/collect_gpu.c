@@ -207,7 +207,7 @@ static uint32_t note_async_parent(struct collect *c, const struct process *proce
 
 	if (!target_stacks_get_handed(&process->sent, e->stack_id, &owner))
 		return 0;
-	async_parents_launch(&c->async_parents, process->id, e->tid, e->time_ns, owner);
+	async_samples_launch(&c->async_samples, process->id, e->tid, e->time_ns, owner);
 	return same_id(owner, OWNER_UNKNOWN) ? ITEM_NO_PARENT : ITEM_HANDED;
 }
 

@@ -18,7 +18,7 @@
 #include "profiler/join/attribution.h"
 #include "profiler/join/collect.h"
 #include "profiler/join/table_gc.h"
-#include "profiler/join/handovers.h"
+#include "profiler/join/async_samples.h"
 #include "profiler/join/open_calls.h"
 #include "profiler/join/open_launches.h"
 #include "profiler/model/profile_sink.h"
@@ -61,7 +61,7 @@ struct collect {
 	struct devices devices;
 	struct open_calls open_calls;
 	struct open_launches open_launches;
-	struct async_parents async_parents;
+	struct async_samples async_samples;
 	struct queue undecided; /* with --range: samples of which it is not known if they count */
 	struct thread_origins origins;
 	struct off_cpu off_cpu;

@@ -70,7 +70,7 @@ static void visit_all(struct collect *c, const struct id_visitor *v)
 	}
 	open_launches_visit(&c->open_launches, v);
 	open_calls_visit(&c->open_calls, v);
-	async_parents_visit(&c->async_parents, v);
+	async_samples_visit(&c->async_samples, v);
 	collect_visit_samples(c, v);
 	thread_origins_visit(&c->origins, v);
 	attribution_visit(&c->attribution, c->join, v);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/join/handovers.h"
+#include "profiler/join/async_samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,12 @@ struct span {
 	struct owner_stack owner;
 };
 
-struct async_parents_thread {
+struct async_thread {
 	uint32_t process, tid;
 	uint32_t first, count; /* of the spans, the oldest first */
 	bool forgot;           /* there were older ones */
-	struct span spans[HANDOVERS_SPANS];
-	struct async_parents_sample *samples; /* in order of time */
+	struct span spans[ASYNC_SAMPLES_SPANS];
+	struct async_sample *samples; /* in order of time */
 	uint32_t waiting, capacity;
 };
 
@@ -31,15 +31,13 @@ static uint32_t hash_key(const struct key *key)
 
 static bool is_thread(const void *records, uint32_t position, const void *key)
 {
-	const struct async_parents_thread *thread =
-		((struct async_parents_thread *const *)records)[position];
+	const struct async_thread *thread = ((struct async_thread *const *)records)[position];
 	const struct key *wanted = key;
 
 	return thread->process == wanted->process && thread->tid == wanted->tid;
 }
 
-static struct async_parents_thread *find(const struct async_parents *h, uint32_t process,
-					 uint32_t tid)
+static struct async_thread *find(const struct async_samples *h, uint32_t process, uint32_t tid)
 {
 	const struct key key = {process, tid};
 	uint32_t at = hash_index_find(&h->index, hash_key(&key), is_thread, h->threads, &key);
@@ -48,12 +46,12 @@ static struct async_parents_thread *find(const struct async_parents *h, uint32_t
 }
 
 /* NULL: there is no room for one more. */
-static struct async_parents_thread *get(struct async_parents *h, uint32_t process, uint32_t tid)
+static struct async_thread *get(struct async_samples *h, uint32_t process, uint32_t tid)
 {
 	const struct key key = {process, tid};
-	struct async_parents_thread *thread = find(h, process, tid);
+	struct async_thread *thread = find(h, process, tid);
 
-	if (thread || h->count == HANDOVERS_THREADS_MAX)
+	if (thread || h->count == ASYNC_SAMPLES_THREADS_MAX)
 		return thread;
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
@@ -69,36 +67,36 @@ static struct async_parents_thread *get(struct async_parents *h, uint32_t proces
 	return NULL;
 }
 
-static void free_thread(struct async_parents_thread *thread)
+static void free_thread(struct async_thread *thread)
 {
 	free(thread->samples);
 	free(thread);
 }
 
-void async_parents_release(struct async_parents *h)
+void async_samples_release(struct async_samples *h)
 {
 	for (uint32_t i = 0; i < h->count; i++)
 		free_thread(h->threads[i]);
 	free(h->threads);
 	hash_index_release(&h->index);
-	*h = (struct async_parents){0};
+	*h = (struct async_samples){0};
 }
 
 /* ---- deciding ---- */
 
 /* The i-th span, counted from the oldest. */
-static const struct span *span_at(const struct async_parents_thread *thread, uint32_t i)
+static const struct span *span_at(const struct async_thread *thread, uint32_t i)
 {
-	return &thread->spans[(thread->first + i) % HANDOVERS_SPANS];
+	return &thread->spans[(thread->first + i) % ASYNC_SAMPLES_SPANS];
 }
 
 static bool is_near(uint64_t earlier_ns, uint64_t later_ns)
 {
-	return later_ns - earlier_ns <= HANDOVERS_NEAR_NS;
+	return later_ns - earlier_ns <= ASYNC_SAMPLES_NEAR_NS;
 }
 
 /* Whose work the thread did then, as far as its launches say. */
-static struct owner_stack owner_at(const struct async_parents_thread *thread, uint64_t time_ns)
+static struct owner_stack owner_at(const struct async_thread *thread, uint64_t time_ns)
 {
 	const struct span *span;
 	uint32_t i = thread->count;
@@ -120,13 +118,13 @@ static struct owner_stack owner_at(const struct async_parents_thread *thread, ui
 }
 
 /* Decides the samples up to `until_ns`, and at least `n`. */
-static void decide(struct async_parents *h, struct async_parents_thread *thread, uint64_t until_ns,
+static void decide(struct async_samples *h, struct async_thread *thread, uint64_t until_ns,
 		   uint32_t n)
 {
 	uint32_t done = 0;
 
 	while (done < thread->waiting && (done < n || thread->samples[done].time_ns <= until_ns)) {
-		const struct async_parents_sample *sample = &thread->samples[done++];
+		const struct async_sample *sample = &thread->samples[done++];
 
 		h->output(h->context, sample, owner_at(thread, sample->time_ns));
 	}
@@ -137,39 +135,39 @@ static void decide(struct async_parents *h, struct async_parents_thread *thread,
 			thread->waiting * sizeof(*thread->samples));
 }
 
-void async_parents_launch(struct async_parents *h, uint32_t process, uint32_t tid, uint64_t time_ns,
+void async_samples_launch(struct async_samples *h, uint32_t process, uint32_t tid, uint64_t time_ns,
 			  struct owner_stack owner)
 {
-	struct async_parents_thread *thread = get(h, process, tid);
+	struct async_thread *thread = get(h, process, tid);
 	struct span *last;
 
 	if (!thread)
 		return;
-	last = &thread->spans[(thread->first + thread->count - 1) % HANDOVERS_SPANS];
+	last = &thread->spans[(thread->first + thread->count - 1) % ASYNC_SAMPLES_SPANS];
 	if (thread->count > 0 && time_ns < last->until_ns)
 		return; /* a thread's launches are in order */
 	if (thread->count > 0 && same_id(last->owner, owner)) {
 		last->until_ns = time_ns;
 	} else {
-		if (thread->count == HANDOVERS_SPANS) {
-			thread->first = (thread->first + 1) % HANDOVERS_SPANS;
+		if (thread->count == ASYNC_SAMPLES_SPANS) {
+			thread->first = (thread->first + 1) % ASYNC_SAMPLES_SPANS;
 			thread->count--;
 			thread->forgot = true;
 		}
-		thread->spans[(thread->first + thread->count++) % HANDOVERS_SPANS] =
+		thread->spans[(thread->first + thread->count++) % ASYNC_SAMPLES_SPANS] =
 			(struct span){time_ns, time_ns, owner};
 	}
 	decide(h, thread, time_ns, 0);
 }
 
-bool async_parents_has(const struct async_parents *h, uint32_t process, uint32_t tid)
+bool async_samples_has(const struct async_samples *h, uint32_t process, uint32_t tid)
 {
 	return h->count > 0 && find(h, process, tid);
 }
 
-void async_parents_add(struct async_parents *h, const struct async_parents_sample *sample)
+void async_samples_add(struct async_samples *h, const struct async_sample *sample)
 {
-	struct async_parents_thread *thread = get(h, sample->process, sample->tid);
+	struct async_thread *thread = get(h, sample->process, sample->tid);
 	const struct span *last;
 
 	last = thread && thread->count > 0 ? span_at(thread, thread->count - 1) : NULL;
@@ -177,8 +175,8 @@ void async_parents_add(struct async_parents *h, const struct async_parents_sampl
 		h->output(h->context, sample, owner_at(thread, sample->time_ns));
 		return;
 	}
-	if (thread && thread->waiting == HANDOVERS_WAITING_MAX)
-		decide(h, thread, 0, HANDOVERS_WAITING_MAX / 2);
+	if (thread && thread->waiting == ASYNC_SAMPLES_WAITING_MAX)
+		decide(h, thread, 0, ASYNC_SAMPLES_WAITING_MAX / 2);
 	if (!thread || !array_make_room(&thread->samples, thread->waiting, &thread->capacity,
 					sizeof(*sample))) {
 		h->output(h->context, sample, OWNER_UNKNOWN);
@@ -188,23 +186,23 @@ void async_parents_add(struct async_parents *h, const struct async_parents_sampl
 	h->waiting++;
 }
 
-void async_parents_advance(struct async_parents *h, uint64_t now_ns)
+void async_samples_advance(struct async_samples *h, uint64_t now_ns)
 {
-	if (h->waiting == 0 || now_ns < HANDOVERS_TIMEOUT_NS)
+	if (h->waiting == 0 || now_ns < ASYNC_SAMPLES_TIMEOUT_NS)
 		return;
 	for (uint32_t i = 0; i < h->count; i++)
-		decide(h, h->threads[i], now_ns - HANDOVERS_TIMEOUT_NS, 0);
+		decide(h, h->threads[i], now_ns - ASYNC_SAMPLES_TIMEOUT_NS, 0);
 }
 
-void async_parents_visit(struct async_parents *h, const struct id_visitor *v)
+void async_samples_visit(struct async_samples *h, const struct id_visitor *v)
 {
 	for (uint32_t i = 0; i < h->count; i++) {
-		struct async_parents_thread *thread = h->threads[i];
+		struct async_thread *thread = h->threads[i];
 
 		for (uint32_t k = 0; k < thread->count; k++)
 			visit_stack_or_mark(
-				v,
-				&thread->spans[(thread->first + k) % HANDOVERS_SPANS].owner.number);
+				v, &thread->spans[(thread->first + k) % ASYNC_SAMPLES_SPANS]
+					    .owner.number);
 		for (uint32_t k = 0; k < thread->waiting; k++) {
 			visit_stack(v, &thread->samples[k].stack);
 			visit_place(v, &thread->samples[k].place);
@@ -212,10 +210,10 @@ void async_parents_visit(struct async_parents *h, const struct id_visitor *v)
 	}
 }
 
-void async_parents_forget(struct async_parents *h, uint32_t process)
+void async_samples_forget(struct async_samples *h, uint32_t process)
 {
 	for (uint32_t i = h->count; i-- > 0;) {
-		struct async_parents_thread *thread = h->threads[i];
+		struct async_thread *thread = h->threads[i];
 		const struct key key = {thread->process, thread->tid};
 		struct key moved;
 

@@ -5,7 +5,7 @@
 #include "unit.h"
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/join/handovers.h"
+#include "profiler/join/async_samples.h"
 
 #define P 7
 #define T 70
@@ -16,7 +16,7 @@
 static char out[4096];
 static uint64_t count;
 
-static void take(void *context, const struct async_parents_sample *sample, struct owner_stack owner)
+static void take(void *context, const struct async_sample *sample, struct owner_stack owner)
 {
 	size_t used = strlen(out);
 
@@ -33,7 +33,7 @@ static void take(void *context, const struct async_parents_sample *sample, struc
 
 static int setup(void **state)
 {
-	struct async_parents *h = calloc(1, sizeof(*h));
+	struct async_samples *h = calloc(1, sizeof(*h));
 
 	h->output = take;
 	out[0] = '\0';
@@ -44,19 +44,19 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	async_parents_release(*state);
+	async_samples_release(*state);
 	free(*state);
 	return 0;
 }
 
-static void launch(struct async_parents *h, uint64_t ms, uint32_t below)
+static void launch(struct async_samples *h, uint64_t ms, uint32_t below)
 {
-	async_parents_launch(h, P, T, ms * MS, OWNER_STACK(below));
+	async_samples_launch(h, P, T, ms * MS, OWNER_STACK(below));
 }
 
-static void sample(struct async_parents *h, uint64_t ms)
+static void sample(struct async_samples *h, uint64_t ms)
 {
-	async_parents_add(h, &(struct async_parents_sample){
+	async_samples_add(h, &(struct async_sample){
 				     .time_ns = ms * MS, .process = P, .tid = T, .stack = {1}});
 }
 
@@ -102,16 +102,16 @@ static void ends_count_if_near(void **state)
 	expect_out("80:? 95:5 ");
 	sample(*state, 105);
 	sample(*state, 120);
-	async_parents_advance(*state, 105 * MS + S - 1);
+	async_samples_advance(*state, 105 * MS + S - 1);
 	expect_out("");
-	async_parents_advance(*state, 105 * MS + S);
+	async_samples_advance(*state, 105 * MS + S);
 	expect_out("105:5 ");
-	async_parents_forget(*state, P);
+	async_samples_forget(*state, P);
 	expect_out("120:? ");
 	/* nothing is left of it */
-	assert_false(async_parents_has(*state, P, T));
+	assert_false(async_samples_has(*state, P, T));
 	sample(*state, 130);
-	async_parents_forget(*state, P);
+	async_samples_forget(*state, P);
 	expect_out("130:? ");
 }
 
@@ -119,27 +119,27 @@ static void threads_and_processes_are_apart(void **state)
 {
 	launch(*state, 100, 5);
 	launch(*state, 200, 5);
-	async_parents_launch(*state, P, T + 1, 100 * MS, OWNER_STACK(6));
-	async_parents_launch(*state, P, T + 1, 200 * MS, OWNER_STACK(6));
-	async_parents_launch(*state, P + 1, T, 100 * MS, OWNER_STACK(7));
-	async_parents_launch(*state, P + 1, T, 200 * MS, OWNER_STACK(7));
+	async_samples_launch(*state, P, T + 1, 100 * MS, OWNER_STACK(6));
+	async_samples_launch(*state, P, T + 1, 200 * MS, OWNER_STACK(6));
+	async_samples_launch(*state, P + 1, T, 100 * MS, OWNER_STACK(7));
+	async_samples_launch(*state, P + 1, T, 200 * MS, OWNER_STACK(7));
 	for (uint32_t i = 0; i < 3; i++)
-		async_parents_add(*state, &(struct async_parents_sample){.time_ns = 150 * MS,
-									 .process = P + i / 2,
-									 .tid = T + i % 2});
+		async_samples_add(*state, &(struct async_sample){.time_ns = 150 * MS,
+								 .process = P + i / 2,
+								 .tid = T + i % 2});
 	expect_out("150:5 150:6 150:7 ");
-	async_parents_forget(*state, P);
-	assert_false(async_parents_has(*state, P, T));
-	assert_true(async_parents_has(*state, P + 1, T));
+	async_samples_forget(*state, P);
+	assert_false(async_samples_has(*state, P, T));
+	assert_true(async_samples_has(*state, P + 1, T));
 }
 
 static void only_the_latest_launches_are_known(void **state)
 {
-	for (uint32_t i = 0; i <= HANDOVERS_SPANS; i++)
+	for (uint32_t i = 0; i <= ASYNC_SAMPLES_SPANS; i++)
 		launch(*state, 100 + i, i);
 	sample(*state, 100); /* forgotten */
 	sample(*state, 101);
-	sample(*state, 100 + HANDOVERS_SPANS);
+	sample(*state, 100 + ASYNC_SAMPLES_SPANS);
 	expect_out("100:? 101:1 164:64 ");
 	/* a time that runs backwards changes nothing */
 	launch(*state, 50, 99);
@@ -151,15 +151,15 @@ static void each_sample_comes_out_once(void **state)
 {
 	uint64_t passed = 0;
 
-	for (uint32_t i = 0; i < 3 * HANDOVERS_WAITING_MAX; i++, passed++)
+	for (uint32_t i = 0; i < 3 * ASYNC_SAMPLES_WAITING_MAX; i++, passed++)
 		sample(*state, 1000 + i);
-	assert_true(count >= 2 * HANDOVERS_WAITING_MAX);
+	assert_true(count >= 2 * ASYNC_SAMPLES_WAITING_MAX);
 	launch(*state, 100000, 3);
-	for (uint32_t i = 0; i < HANDOVERS_THREADS_MAX + 10; i++, passed++)
-		async_parents_add(*state, &(struct async_parents_sample){
+	for (uint32_t i = 0; i < ASYNC_SAMPLES_THREADS_MAX + 10; i++, passed++)
+		async_samples_add(*state, &(struct async_sample){
 						  .time_ns = MS, .process = P, .tid = 1000 + i});
-	async_parents_advance(*state, 10 * S);
-	async_parents_forget(*state, P);
+	async_samples_advance(*state, 10 * S);
+	async_samples_forget(*state, P);
 	assert_int_equal(count, passed);
 }
 
