@@ -5,7 +5,7 @@
 #include <string.h>
 #include "symbolize/util/array.h"
 
-/* Launches one behind the other with the same answer. */
+/* Consecutive launches for one owner. */
 struct span {
 	uint64_t from_ns, until_ns;
 	struct owner_stack owner;
@@ -13,10 +13,10 @@ struct span {
 
 struct async_thread {
 	uint32_t process, tid;
-	uint32_t first, count; /* of the spans, the oldest first */
-	bool forgot;           /* there were older ones */
+	uint32_t first, count; /* ring of spans, oldest first */
+	bool forgot;           /* older spans were dropped */
 	struct span spans[ASYNC_SAMPLES_SPANS];
-	struct async_sample *samples; /* in order of time */
+	struct async_sample *samples; /* sorted by time */
 	uint32_t waiting, capacity;
 };
 
@@ -45,7 +45,7 @@ static struct async_thread *find(const struct async_samples *h, uint32_t process
 	return at == HASH_INDEX_NONE ? NULL : h->threads[at];
 }
 
-/* NULL: there is no room for one more. */
+/* Returns the thread, adding it if needed. Returns NULL without room. */
 static struct async_thread *get(struct async_samples *h, uint32_t process, uint32_t tid)
 {
 	const struct key key = {process, tid};
@@ -84,7 +84,7 @@ void async_samples_release(struct async_samples *h)
 
 /* ---- deciding ---- */
 
-/* The i-th span, counted from the oldest. */
+/* Returns the i-th span, counted from the oldest. */
 static const struct span *span_at(const struct async_thread *thread, uint32_t i)
 {
 	return &thread->spans[(thread->first + i) % ASYNC_SAMPLES_SPANS];
@@ -95,13 +95,13 @@ static bool is_near(uint64_t earlier_ns, uint64_t later_ns)
 	return later_ns - earlier_ns <= ASYNC_SAMPLES_NEAR_NS;
 }
 
-/* Whose work the thread did then, as far as its launches say. */
+/* Returns the owner of the thread's work at that time, as far as launches tell. */
 static struct owner_stack owner_at(const struct async_thread *thread, uint64_t time_ns)
 {
 	const struct span *span;
 	uint32_t i = thread->count;
 
-	/* the last one that began by then */
+	/* the last span that began by then */
 	while (i > 0 && span_at(thread, i - 1)->from_ns > time_ns)
 		i--;
 	if (i == 0) {
@@ -113,7 +113,7 @@ static struct owner_stack owner_at(const struct async_thread *thread, uint64_t t
 	span = span_at(thread, i - 1);
 	if (time_ns <= span->until_ns)
 		return span->owner;
-	/* spans one behind the other differ */
+	/* between spans the owner is unknown */
 	return i == thread->count && is_near(span->until_ns, time_ns) ? span->owner : OWNER_UNKNOWN;
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU samples of threads that work for others (gpu_event_stack.handed_to): whose work they are.
+ * Attributes CPU samples of async workers, which work for other threads, to their owners.
  *
- * Each launch of such a thread says whose work it does. A sample between two launches with the same
- * answer has that answer too. Where the two differ, its owner is unknown. Before the first launch
- * and after the last one, that launch counts if it is within ASYNC_SAMPLES_NEAR_NS.
+ * Each launch of a worker (gpu_event_stack.handed_to) tells whose work it does. A sample between
+ * two launches for one owner belongs to that owner. Between launches for different owners, its
+ * owner is unknown. Before the first launch and after the last one, that launch decides if it is
+ * within ASYNC_SAMPLES_NEAR_NS.
  *
- * Launches arrive later than samples. So a sample waits for the next launch of its thread, for
- * ASYNC_SAMPLES_TIMEOUT_NS at most, and then goes to the one output: each exactly once. Of each
- * thread a limited number of samples waits, and only the latest launches are known. Times are
- * CLOCK_MONOTONIC in ns; no I/O.
+ * Launches arrive later than samples. So a sample waits for its thread's next launch, at most
+ * ASYNC_SAMPLES_TIMEOUT_NS. Each sample goes to the output exactly once. Per thread a limited
+ * number of samples waits, and only the latest launches are kept. Times are CLOCK_MONOTONIC in ns;
+ * no I/O.
  */
 #ifndef PROFILER_JOIN_ASYNC_SAMPLES_H
 #define PROFILER_JOIN_ASYNC_SAMPLES_H
@@ -22,48 +23,48 @@
 
 #define ASYNC_SAMPLES_NEAR_NS 10000000u
 #define ASYNC_SAMPLES_TIMEOUT_NS 1000000000u
-#define ASYNC_SAMPLES_THREADS_MAX 256u  /* samples of further ones are unknown */
-#define ASYNC_SAMPLES_SPANS 64          /* of launches with the same answer, of a thread */
-#define ASYNC_SAMPLES_WAITING_MAX 2048u /* samples of a thread */
+#define ASYNC_SAMPLES_THREADS_MAX 256u  /* samples of further threads have no known owner */
+#define ASYNC_SAMPLES_SPANS 64          /* spans of one thread */
+#define ASYNC_SAMPLES_WAITING_MAX 2048u /* waiting samples of one thread */
 
 struct async_sample {
-	uint64_t time_ns, ran_ns; /* the latter is what it stands for */
+	uint64_t time_ns, ran_ns; /* `ran_ns` is the time that the sample stands for */
 	uint32_t process, tid;
 	struct stack_id stack;
 	struct place_id place;
-	bool is_whole; /* the stack; only passed through */
+	bool is_whole; /* the stack is whole; only passed through */
 };
 
 struct async_samples {
-	/* gets each sample, and the stack that its own belongs below */
+	/* receives each sample, and the stack to put its own below */
 	void (*output)(void *context, const struct async_sample *sample, struct owner_stack owner);
 	void *context;
 	struct async_thread **threads;
 	uint32_t count, capacity;
-	uint32_t waiting; /* samples */
+	uint32_t waiting; /* number of waiting samples */
 	struct hash_index index;
 };
 
 /* Zero-initialise, then set the output. */
 void async_samples_release(struct async_samples *async_samples);
 
-/* A thread has launched for the owner of this stack. */
+/* Notes a worker's launch for the owner of this stack. */
 void async_samples_launch(struct async_samples *async_samples, uint32_t process, uint32_t tid,
 			  uint64_t time_ns, struct owner_stack owner);
 
-/* Returns whether the thread is known to work for others. */
+/* Returns true if the thread is known as an async worker. */
 bool async_samples_has(const struct async_samples *async_samples, uint32_t process, uint32_t tid);
 
-/* A sample of a thread that works for others; to be passed in in order of time. */
+/* Adds a sample of an async worker. Samples come in order of time. */
 void async_samples_add(struct async_samples *async_samples, const struct async_sample *sample);
 
-/* It is `now_ns`: decides what has waited long enough. */
+/* Decides samples whose timeout has expired at `now_ns`. */
 void async_samples_advance(struct async_samples *async_samples, uint64_t now_ns);
 
-/* Shows the numbers in use. */
+/* Passes the numbers in use to the visitor. */
 void async_samples_visit(struct async_samples *async_samples, const struct id_visitor *visitor);
 
-/* The process sends nothing more: decides all of its samples, and forgets its threads. */
+/* Decides all samples of a process that sends nothing more, and forgets its threads. */
 void async_samples_forget(struct async_samples *async_samples, uint32_t process);
 
 #endif

@@ -13,7 +13,7 @@ struct launch_origin {
 	uint32_t tid, stands_for, is_waited;
 };
 
-/* Moves work to a stack. Where the profile did not keep the row, it is in what it did not keep. */
+/* Moves work to a stack. A row that the profile refused stays among the refused ones. */
 static void move_work(void *context, struct stack_id base, struct place_id place,
 		      struct stack_id stack, const struct spread_work *work)
 {
@@ -68,7 +68,7 @@ void attribution_note_waited(struct attribution *a)
 	a->notes_waited = true;
 }
 
-/* Returns whether origins are numbered. Else a stack is all that there is to know of a launch. */
+/* Returns true if origins are numbered. Otherwise the stack alone is the origin. */
 static bool numbers_origins(const struct attribution *a)
 {
 	return a->limits_stacks || a->notes_waited || a->parts.addons->needs_threads ||
@@ -80,7 +80,10 @@ static uint32_t hash_origin(const struct launch_origin *o)
 	return hash_four(o->stack.number, o->tid, o->stands_for, o->is_waited);
 }
 
-/* The id of an origin, a new one only below `max`; ORIGIN_UNKNOWN: no room. */
+/*
+ * Returns the id of an origin, adding it if there are fewer than `max`. Returns ORIGIN_UNKNOWN
+ * without room.
+ */
 static struct origin_id number_origin(struct attribution *a, struct launch_origin key, uint32_t max)
 {
 	uint32_t hash = hash_origin(&key);
@@ -130,7 +133,7 @@ static struct launch_origin origin_of(const struct attribution *a, struct origin
 
 /* ---- operations ---- */
 
-/* Below the stacks of the conditional nodes around the node, the outermost first. */
+/* Puts a stack below those of the enclosing conditional nodes, outermost first. */
 static struct stack_id below_conditionals(struct attribution *a, uint64_t time_ns,
 					  const struct gpu_operation *o, struct stack_id stack)
 {
@@ -146,8 +149,9 @@ static struct stack_id below_conditionals(struct attribution *a, uint64_t time_n
 }
 
 /*
- * Another graph may have the node's id by now, so the launch time selects the graph. Without a
- * launch, the time at which the node ran is the best substitute.
+ * Returns the stack that created the operation's graph node. Another graph may have the node's id
+ * by now, so the launch time selects the graph. Without a launch, the start of the node's work is
+ * the best substitute.
  */
 static struct capture_stack capture_of(struct attribution *a, uint64_t launched_ns,
 				       const struct gpu_operation *o)
@@ -165,7 +169,7 @@ static struct capture_stack capture_of(struct attribution *a, uint64_t launched_
 					      (struct stack_id){stack.number}));
 }
 
-/* NULL: already settled. */
+/* Returns a process, or NULL if it has been freed. */
 static struct process *process_of(const struct attribution *a, uint32_t id)
 {
 	if (a->ending && a->ending->id == id)
@@ -173,7 +177,7 @@ static struct process *process_of(const struct attribution *a, uint32_t id)
 	return processes_get(a->parts.processes, id);
 }
 
-/* For the comparison with CUPTI's own sums, which are of all that was sent. */
+/* Counts an operation for the comparison with CUPTI's totals of everything sent. */
 static void count_received(struct attribution *a, const struct gpu_operation *o)
 {
 	struct process *process = process_of(a, o->process);
@@ -189,7 +193,7 @@ static void count_received(struct attribution *a, const struct gpu_operation *o)
 		process_count(process, &process->counted, a->parts.quota, &sum);
 }
 
-/* Returns what there is to count of it, by the launch's stack and that of its graph's node. */
+/* Returns the profile item that counts an operation, by the stacks of its launch and graph node. */
 static struct profile_item item_of(const struct attribution *a, const struct gpu_operation *o,
 				   struct launch_stack launch, struct capture_stack capture)
 {
@@ -214,8 +218,8 @@ static struct profile_item item_of(const struct attribution *a, const struct gpu
 }
 
 /*
- * Work without a launch that was launched before any was recorded; the library records those from
- * TIME_RANGE_LEAD_NS before the window on, or, in a process that already ran, from when it came.
+ * Returns true for work launched before recording started. The library records launches from
+ * TIME_RANGE_LEAD_NS before the time range on, and in an attached process since its injection.
  */
 static bool is_of_earlier(struct attribution *a, const struct gpu_operation *o)
 {
@@ -248,8 +252,8 @@ void attribution_leave_out(struct attribution *a, const struct gpu_operation *o)
 }
 
 /*
- * Without usable times it has a row, and no record. A launch before the window has no record, and
- * one that began after the operation is another.
+ * Adds an operation to the profile. Without usable times it has a row, but no record. A launch
+ * before the time range has no record. A launch after the operation's start is another one.
  */
 static void add_operation(struct attribution *a, const struct gpu_operation *o,
 			  const struct launch_origin *launch, uint64_t launched_ns,
@@ -273,11 +277,13 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 }
 
 /*
- * Parks what was launched without a stack of its own; else it is a sample for what is parked.
- * Work that no thread of the program launched is neither, nor is what the stack table has no room
- * for: several kinds of work are under one stack there. It goes through the sink, so that the last
- * seconds share among themselves: in notes `shape` is the base, `correlation` the process, `device`
- * the thread, and `work` what the launch stands for; 0: it was launched without a stack.
+ * Passes work to spread.h: work without a stack is parked, other work is a sample. Work launched by
+ * no thread of the program is neither. Nor is work that the stack table has no room for, because it
+ * shares one stack with other kinds.
+ *
+ * The note goes through the sink, so that with --last work is distributed among the last seconds.
+ * In notes `shape` is the base, `correlation` the process, `device` the thread, and `work` the
+ * number of launches represented. `work` 0: launched without a stack.
  */
 static void share(struct attribution *a, const struct launch_origin *launch,
 		  const struct gpu_work_origin *origin, const struct gpu_operation *o,
@@ -346,7 +352,7 @@ static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns
 	is_observed = !operation.is_recorded && addons_look_at(a->parts.addons, o);
 	if (!is_inside && !is_observed)
 		return;
-	/* what only counts: it has no time, or is shown as a wait */
+	/* counted only: it has no time, or is shown as a wait */
 	if (gpu_work_is_stall(o->work) ||
 	    (is_instant && !a->parts.sink->timeline && !is_observed)) {
 		struct profile_item item = item_of(a, o, launch.stack, CAPTURE_NONE);
@@ -408,7 +414,7 @@ static void renumber_origin(void *context, struct origin_id *origin)
 		origin->number = n->numbers[origin->number];
 }
 
-/* Anew. Cannot fail: there were as many. */
+/* Rebuilds the index of origins. Cannot fail: the index has held more. */
 static void index_origins(struct attribution *a)
 {
 	hash_index_clear(&a->origin_index);
@@ -442,7 +448,7 @@ void attribution_forget_origins(struct attribution *a, struct join *join)
 	index_origins(a);
 }
 
-/* A stack is carried as it is. */
+/* Visits an origin that is a stack's number. */
 static void visit_stack_origin(void *context, struct origin_id *origin)
 {
 	visit_stack_or_mark(context, &origin->number);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds joined GPU operations to the profile, and shows them to the add-ons.
+ * Adds joined GPU operations to the profile, and passes them to the add-ons.
  *
- * Runs after the join (join.h), which finds the launch of an operation, and before the profile's
- * sink (profile_sink.h). It looks up the stack that created a graph node, keeps the process's
- * totals, and passes operations on to the waits. Stalls of kernels are no operations of the
- * profile: they are counted, and shown below the kernels where waits are.
+ * Attribution runs after the join (join.h), which finds the launch of an operation, and before the
+ * profile's sink (profile_sink.h). It looks up the stack that created a graph node, and keeps the
+ * process's totals. Stalls of kernels are no operations of the profile: they are counted, and shown
+ * below the kernels by the add-ons.
  */
 #ifndef PROFILER_JOIN_ATTRIBUTION_H
 #define PROFILER_JOIN_ATTRIBUTION_H
@@ -27,19 +27,19 @@
 #include "profiler/model/profile_sink.h"
 #include "profiler/model/timeline.h"
 
-/* Of a stack and a thread, and how many launches the stack stands for. */
+/* Limit of launch origins. */
 #ifndef ATTRIBUTION_ORIGINS_MAX /* tests use a smaller one */
 #define ATTRIBUTION_ORIGINS_MAX (1u << 20)
 #endif
 
 /*
- * The clocks of operations and of launches are compared within this: an operation that seems to
- * begin by less before its launch began with it. Before more, the launch is another one's that has
- * the same number.
+ * Tolerance between the clocks of operations and launches. An operation that seems to begin at most
+ * this long before its launch began with the launch. An earlier operation belongs to another launch
+ * with an equal id.
  */
 #define ATTRIBUTION_CLOCK_ERROR_NS 100000u
 
-/* All borrowed. */
+/* Parts that attribution uses; all borrowed. */
 struct attribution_parts {
 	struct processes *processes;
 	struct stack_table *stacks;
@@ -47,7 +47,7 @@ struct attribution_parts {
 	struct places *places;
 	struct ledger *ledger;
 	struct devices *devices;
-	struct quota *quota; /* for sums by stream */
+	struct quota *quota; /* quota of totals by stream */
 	struct addons *addons;
 };
 
@@ -55,14 +55,14 @@ struct attribution {
 	struct attribution_parts parts;
 	struct gpu_stacks gpu_stacks;
 	struct graph_nodes graph_nodes;
-	/* the process being settled, which is no longer in any table; or NULL */
+	/* process being finalized, which is in no table; or NULL */
 	struct process *ending;
 	struct launch_origin *origins;
 	uint32_t origin_count, origin_capacity;
 	struct hash_index origin_index;
-	struct time_range
-		time_range; /* what begins outside is only counted; empty: everything is inside */
-	bool begins_late;   /* processes ran before: work may have been launched then */
+	struct time_range time_range; /* operations that begin outside are only counted; empty: all
+					 are inside */
+	bool begins_late;             /* attached processes may have launched work before */
 	bool limits_stacks;
 	bool notes_waited;
 	struct spread spread;
@@ -73,58 +73,56 @@ void attribution_init(struct attribution *a, const struct attribution_parts *par
 void attribution_release(struct attribution *a);
 
 /*
- * Takes what it and its parts remember from this quota, which is borrowed. Beyond it, the
- * oldest graph nodes and operations are forgotten, and new launches have no stack where rows
+ * Charges the memory of attribution and its parts to this borrowed quota. Over the quota, the
+ * oldest graph nodes and operations are forgotten. New launches have no stack where rows
  * distinguish threads.
  */
 void attribution_limit(struct attribution *a, struct quota *memory);
 
 /*
- * To be called first if launches may have no stack of their own: then the time of LAUNCH_SKIPPED
- * ones is in rows of their own until attribution_finish moves it to stacks (spread.h).
+ * Prepares for launches without a stack of their own (--max-overhead); called before any input. The
+ * time of LAUNCH_SKIPPED launches stays in rows of its own until attribution_finish distributes it
+ * over stacks (spread.h).
  */
 void attribution_limit_stacks(struct attribution *a);
 
-/* To be called first if records of kernels are to say whether their thread waited for them. */
+/* Makes records of kernels tell whether their thread waited for them. Called before any input. */
 void attribution_note_waited(struct attribution *a);
 
 /*
- * Returns what the join carries for a launch from this stack by this thread: the number of the
- * stack or mark, or that of the pair if rows distinguish threads or stacks are limited. Beyond
- * ATTRIBUTION_ORIGINS_MAX pairs, launches lose their thread, and stand for themselves alone.
+ * Returns the origin id of a launch from this stack by this thread. It is the number of the stack
+ * or mark, or of an origin if rows distinguish threads or stacks are limited. Beyond
+ * ATTRIBUTION_ORIGINS_MAX origins, launches lose their thread, and represent only themselves.
  */
 struct origin_id attribution_origin(struct attribution *a, struct launch_stack stack, uint32_t tid);
 /*
- * Does the same for a stack that stands for more launches than its own; and for a launch that its
- * thread waited for (GPU_LAUNCH_WAITED), which counts where attribution_note_waited was called.
+ * Returns the origin id of a launch that represents `stands_for` launches. `is_waited`: its thread
+ * waited for it (GPU_LAUNCH_WAITED); ignored without attribution_note_waited.
  */
 struct origin_id attribution_origin_of_many(struct attribution *a, struct launch_stack stack,
 					    uint32_t tid, uint32_t stands_for, bool is_waited);
 
-/* Returns what is carried for a mark, without a thread. */
+/* Returns the origin id of a mark, without a thread. */
 static inline struct origin_id origin_of_mark(struct launch_stack mark)
 {
 	return (struct origin_id){mark.number};
 }
 
-/* An operation that the join has decided; called through struct join_output. */
+/* Adds an operation whose launch the join has decided. Called through struct join_output. */
 void attribution_add(void *attribution, struct origin_id origin, uint64_t launched_ns,
 		     const struct gpu_operation *operation);
 
-/* An operation that its program did not choose (--range): it is only counted. */
+/* Counts an operation outside the ranges that its program chose (--range). */
 void attribution_leave_out(struct attribution *a, const struct gpu_operation *operation);
 
-/*
- * Forgets origins that no launch has which the join remembers. Shows the numbers in use, with those
- * that launches carry.
- */
+/* Drop origins that no remembered launch has, and pass the numbers in use to the visitor. */
 void attribution_forget_origins(struct attribution *a, struct join *join);
 void attribution_visit(struct attribution *a, struct join *join, const struct id_visitor *visitor);
 
-/* Takes in work to spread, or to spread it by, that went through the sink (NOTE_SHARE). */
+/* Takes a NOTE_SHARE from the sink: work to distribute, or a sample to distribute by. */
 void attribution_note(struct attribution *a, const struct profile_item *note);
 
-/* The profile has all that the sink takes in. */
+/* Distributes work without a stack, after the sink has passed everything to the profile. */
 void attribution_finish(struct attribution *a);
 
 #endif

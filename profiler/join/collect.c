@@ -7,7 +7,7 @@
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
-/* From here on what is kept counts. */
+/* Charges memory kept from here on to the quotas. */
 static void limit_memory(struct collect *c)
 {
 	stack_table_limit(c->stacks, &c->memory);
@@ -23,7 +23,7 @@ static void keep_handed_sample(void *collect, const struct async_sample *sample,
 			       struct owner_stack owner);
 
 #define UNDECIDED_MAX 65536u
-#define UNDECIDED_NS 1000000000u /* what a process says comes within this time */
+#define UNDECIDED_NS 1000000000u /* maximum delay of a process's range events */
 struct undecided {
 	struct async_sample sample;
 	struct stack_id stack;
@@ -46,7 +46,7 @@ static int find_launch(void *collect, uint32_t process, uint32_t correlation_id,
 						      .process = process});
 }
 
-/* Takes a note from the sink to whoever made it. */
+/* Passes a note from the sink to its creator. */
 static void take_note(void *collect, const struct profile_item *note)
 {
 	struct collect *c = collect;
@@ -261,7 +261,7 @@ struct process *collect_process_of(struct collect *c, const struct stack_event *
 	return process && process->source != PROCESS_OURS ? process : NULL;
 }
 
-/* `stack`: with what its thread's own is below. */
+/* Adds a sample to the profile. `stack` includes the origin of its thread. */
 static void add_kept_sample(struct collect *c, const struct async_sample *sample,
 			    struct stack_id stack, uint32_t flags)
 {
@@ -285,7 +285,7 @@ static void add_kept_sample(struct collect *c, const struct async_sample *sample
 	addons_time(&c->addons, &time);
 }
 
-/* Decides samples of which it is known by then what their process has said. */
+/* Decides queued samples up to `until_ns`, and the oldest beyond `most`. */
 static void decide_samples(struct collect *c, uint64_t until_ns, uint32_t most)
 {
 	struct undecided *u;
@@ -311,7 +311,7 @@ void collect_visit_samples(struct collect *c, const struct id_visitor *v)
 	}
 }
 
-/* With --range it waits until it is known whether its process was recorded. */
+/* Adds a sample. With --range the sample is queued until its process has reported its ranges. */
 static void keep_sample(struct collect *c, const struct async_sample *sample, struct stack_id stack,
 			uint32_t flags)
 {
@@ -325,7 +325,7 @@ static void keep_sample(struct collect *c, const struct async_sample *sample, st
 	collect_note_error(c, queue_insert_by_time(&c->undecided, &undecided));
 }
 
-/* Gets the samples of threads that work for others. */
+/* Receives the samples of async workers. */
 static void keep_handed_sample(void *collect, const struct async_sample *sample,
 			       struct owner_stack owner)
 {
@@ -343,7 +343,7 @@ static void keep_handed_sample(void *collect, const struct async_sample *sample,
 			    ITEM_HANDED);
 }
 
-/* A thread that works for others; its launches say for whom. */
+/* Returns true for a thread that is an async worker, whose launches name the owner. */
 static bool is_handed_to(const struct collect *c, const struct process *process,
 			 const struct stack_event *event)
 {
@@ -371,7 +371,7 @@ static void add_sample(struct collect *c, struct process *process, const struct 
 			    thread_origins_below(&c->origins, process->id, event->tid, stack), 0);
 }
 
-/* A probe saw the entry of a launch function. */
+/* Adds the entry of a launch function, seen by a probe. */
 static void add_launch_probe(struct collect *c, struct process *process,
 			     const struct stack_event *event, struct stack_id stack, bool is_whole)
 {
@@ -472,7 +472,6 @@ static void add_call_time(struct collect *c, const struct open_call *call, uint6
 	profile_sink_add(&c->sink, &item);
 }
 
-/* Ends the calls of a process that has ended (0: of all). */
 void collect_end_calls(struct collect *c, uint32_t process, uint64_t now_ns)
 {
 	struct open_call call;
@@ -482,7 +481,7 @@ void collect_end_calls(struct collect *c, uint32_t process, uint64_t now_ns)
 		add_call_time(c, &call, now_ns, ITEM_UNFINISHED);
 }
 
-/* Locates the host function of the kernel; false: none known. */
+/* Locates the kernel's host function. Returns false if it is unknown. */
 static bool locate_kernel(struct collect *c, struct process *process,
 			  const struct stack_snapshot *snapshot, int reg, struct code_ref *code)
 {
@@ -523,7 +522,7 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 	if (!process)
 		return;
 	if (!open_calls_leave(&c->open_calls, event->tid, start_ns, &call)) {
-		/* its entry was dropped: its time counts under the function alone */
+		/* the entry was dropped: the time counts under the function alone */
 		c->ledger.calls.without_stack++;
 		call.place = collect_place_at(c, process, event);
 		call.stack = gpu_stack_call(
@@ -535,7 +534,7 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 
 /* ---- time ---- */
 
-/* Counts a process that used the GPU by its cause, or one that may have. */
+/* Counts a process that used the GPU, or may have, by the cause of its missing GPU time. */
 static void count_cause(struct collect *c, const struct process *process, bool has_begun)
 {
 	const struct untraced_use use = {.has_called = has_begun || process->lacks_gpu_time,
@@ -551,7 +550,7 @@ static void count_cause(struct collect *c, const struct process *process, bool h
 		l->calls.processes += !process->lacks_gpu_time;
 		break;
 	case UNTRACED_MAY_LACK:
-		/* a child's devices are its parent's, as far as is known */
+		/* a child's devices may be its parent's */
 		l->processes.untraced += process->gpu.has_driver;
 		l->processes.unsure[process->gpu.obstacle] += process->gpu.has_driver;
 		break;
@@ -560,7 +559,7 @@ static void count_cause(struct collect *c, const struct process *process, bool h
 	}
 }
 
-/* Judges a process whose GPU work should or may have been traced, and that said no hello. */
+/* Counts a process without a hello, whose GPU work should or may have been traced. */
 static void count_untraced(struct collect *c, const struct process *process)
 {
 	bool has_begun = process->gpu.has_injection && !c->nvtx_loads_it;
@@ -573,7 +572,7 @@ static void count_untraced(struct collect *c, const struct process *process)
 		count_cause(c, process, has_begun);
 }
 
-/* Moves as much as there is of `*left` out of `*count`. */
+/* Subtracts up to `*left` from `*count`, and the difference from `*left`. */
 static void take_from(uint64_t *count, uint64_t *left)
 {
 	uint64_t taken = *count < *left ? *count : *left;
@@ -582,7 +581,7 @@ static void take_from(uint64_t *count, uint64_t *left)
 	*left -= taken;
 }
 
-/* Some of these did say hello; which ones is not known. */
+/* Subtracts hidden processes that did say hello: it is unknown which ones these are. */
 static void discount_hidden(struct collect *c)
 {
 	struct ledger_processes *l = &c->ledger.processes;
@@ -599,14 +598,14 @@ static void discount_hidden(struct collect *c)
 	c->ledger.calls.processes -= (uint32_t)(lacking - left);
 }
 
-/* Returns true if results ask for a device by its process and number. */
+/* Returns true if results identify a device by its process and number. */
 static bool asks_for_devices(const struct collect *c)
 {
 	return collect_distinguishes(c, PLACE_DEVICE) || c->options.keeps_metrics ||
 	       c->addons.needs_devices;
 }
 
-/* Settles and frees a process that sends nothing more. */
+/* Finalizes and frees a process that sends nothing more. */
 static void finalize(struct collect *c, struct process *process)
 {
 	const struct work_tally none = {0};
@@ -664,7 +663,10 @@ void collect_set_time(struct collect *c, uint64_t now_ns)
 	table_gc_run(c);
 }
 
-/* It is known now which seconds are the last ones: before the end of the window, or `now_ns`. */
+/*
+ * Fixes the last seconds (--last), now that the end is known: the end of the time range, or
+ * `now_ns`.
+ */
 static void finish_last(struct collect *c, uint64_t now_ns)
 {
 	struct time_range *w = &c->time_range;
@@ -688,7 +690,7 @@ static void finish_last(struct collect *c, uint64_t now_ns)
 	c->ledger.outside.not_held_ns = w->from_ns > wanted_ns ? w->from_ns - wanted_ns : 0;
 }
 
-/* Frees what only events need. */
+/* Frees the data that only input needs. */
 static void free_passing(struct collect *c)
 {
 	join_free(c->join);
@@ -706,8 +708,8 @@ static uint64_t less(uint64_t count, uint64_t *known)
 }
 
 /*
- * Launches without a record, apart from records that are known to be lost. `unended`: of the last
- * seconds, those that had none when the input ended.
+ * Counts launches without a record, less known lost records. `unended`: with --last, launches that
+ * had no record when the input ended.
  */
 static void note_unanswered(struct collect *c, uint64_t now_ns, uint64_t unended)
 {
@@ -741,7 +743,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	join_finish(c->join);
 	c->ledger.launches.confused = join_stats(c->join).launches_confused;
 	note_unanswered(c, now_ns, unended);
-	/* before processes are settled, and with them goes what they have said */
+	/* before processes are freed with their ranges */
 	async_samples_advance(&c->async_samples, UINT64_MAX);
 	decide_samples(c, UINT64_MAX, 0);
 	while ((process = processes_take_any(&c->processes)))

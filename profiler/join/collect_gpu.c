@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What traced programs send: hello, events of their GPU work, goodbye. */
+/* Processes the events of traced programs: hello, GPU work, goodbye. */
 #include "profiler/cpu/ranges_seen.h"
 #include "profiler/join/collect_private.h"
 
@@ -23,7 +23,7 @@ static bool is_of_our_user(pid_t pid)
 	return geteuid() == 0 || stat(path, &st) != 0 || st.st_uid == geteuid();
 }
 
-/* It is in another pid namespace than we. */
+/* Returns true if the program is in another pid namespace than we. */
 static bool is_foreign(const struct collect *c, const struct gpu_event_hello *hello)
 {
 	return hello->pid_namespace && hello->pid_namespace != c->pid_namespace.id;
@@ -38,8 +38,8 @@ static bool is_in(struct process *process, const struct gpu_event_hello *hello)
 }
 
 /*
- * The process of the tree that says hello. NULL: none, or, if `*is_hidden`, it may be one in a pid
- * namespace that we may not read.
+ * Returns the process of the tree that says hello, or NULL. Sets `*is_hidden` if it may be a
+ * process in a pid namespace that we may not read.
  */
 static struct process *find_hello_process(const struct collect *c,
 					  const struct gpu_event_hello *hello, bool *is_hidden)
@@ -53,7 +53,7 @@ static struct process *find_hello_process(const struct collect *c,
 	while (id_map_next(&c->processes.by_pid, &position, &pid, &value)) {
 		struct process *process = (struct process *)(uintptr_t)value;
 
-		/* if an exit was lost, the newer one has the pid now */
+		/* if an exit was lost, the newer process has the pid now */
 		if (is_in(process, hello) && (!newest || newest->id < process->id))
 			newest = process;
 		*is_hidden |= process->pid_namespace.id == PID_NAMESPACE_HIDDEN;
@@ -61,7 +61,7 @@ static struct process *find_hello_process(const struct collect *c,
 	return newest;
 }
 
-/* Returns whether to accept a program as this process, where the kernel reports no tree. */
+/* Returns true if a program may be this process, where the kernel reports no tree. */
 static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 {
 	if (c->options.is_over || is_foreign(c, hello))
@@ -69,8 +69,10 @@ static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 	return (pid_t)hello->pid > 0 && is_of_our_user((pid_t)hello->pid);
 }
 
-/* Known only from the pipe. Its pid may be another process's here, if its pid namespace is not
- * ours. */
+/*
+ * Starts a process known only from the pipe. In another pid namespace, its pid may be another
+ * process's here.
+ */
 static struct process *start_pipe_only(struct collect *c, const struct gpu_event_hello *hello)
 {
 	pid_t pid = (pid_t)hello->pid;
@@ -98,7 +100,7 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 	if (!process && !is_hidden)
 		return NULL;
 	c->hidden_hellos += !process;
-	/* each program numbers its own things, so two programs in one process are kept apart */
+	/* each program has its own ids, so two programs in one process get two structs */
 	if (!process || process_has_spoken(process))
 		process = start_pipe_only(c, hello);
 	if (!process)
@@ -129,7 +131,7 @@ static int take_code(struct collect *c, struct process *process, const struct gp
 				       .inode = e->inode,
 				       .path = e->path};
 
-	/* files of a process that runs are known by the kernel */
+	/* the kernel knows the files of a running process */
 	if (c->options.is_over && e->build_id && e->build_id[0])
 		mapping.build_id = e->build_id;
 	if (e->text_hash &&
@@ -151,7 +153,7 @@ static int take_pycode(struct collect *c, struct process *process, const struct 
 	return target_stacks_set_python(&process->sent, e->id, &python);
 }
 
-/* "nvtx:message", "nvtx:domain:message" */
+/* Adds an NVTX frame, "nvtx:message" or "nvtx:domain:message". */
 static int take_nvtx(struct collect *c, struct process *process, const struct gpu_event_nvtx *e)
 {
 	const char *interned;
@@ -166,13 +168,16 @@ static int take_nvtx(struct collect *c, struct process *process, const struct gp
 	return interned ? target_stacks_set_nvtx(&process->sent, e->id, interned) : -ENOSPC;
 }
 
-/* False: the process sent no such stack. */
+/* Finds a sent stack. Returns false if the process sent no such stack. */
 static bool find_stack(const struct process *process, uint32_t id, struct sent_stack *stack)
 {
 	return id && target_stacks_get(&process->sent, id, stack);
 }
 
-/* The stack of the thread that a worker works for. False: not known, or too deep. */
+/*
+ * Finds the stack of the thread that an async worker works for. Returns false if unknown or too
+ * deep.
+ */
 static bool find_waiter(struct collect *c, const struct process *process,
 			const struct gpu_event_stack *e, struct sent_stack *waiter)
 {
@@ -198,8 +203,7 @@ static int take_stack(struct collect *c, struct process *process, const struct g
 	return target_stacks_set(&process->sent, e->id, stack);
 }
 
-/* The launch shows whose work its thread does, if it works for others. Returns profile_sink.h's
- * flags. */
+/* Notes the owner of an async worker's launch. Returns flags of profile_sink.h. */
 static uint32_t note_async_parent(struct collect *c, const struct process *process,
 				  const struct gpu_event_launch *e)
 {
@@ -211,7 +215,7 @@ static uint32_t note_async_parent(struct collect *c, const struct process *proce
 	return same_id(owner, OWNER_UNKNOWN) ? ITEM_NO_PARENT : ITEM_HANDED;
 }
 
-/* A stack that a thread sent, below the one that created the thread, if it is not handed over. */
+/* Puts a sent stack below the one that created its thread, unless it is below its owner's. */
 static struct stack_id below_origin(struct collect *c, const struct process *process, uint32_t tid,
 				    uint32_t id, struct stack_id stack)
 {
@@ -247,7 +251,7 @@ static struct place_id place_of_call(struct collect *c, struct process *process,
 	return collect_place_of(c, process, &(struct thread_use){tid, time_ns, NULL});
 }
 
-/* A launch call begins: for the timeline, it lasts. `flags`: profile_sink.h's. */
+/* Begins a launch call, which lasts in the timeline. `flags` are profile_sink.h's. */
 static void begin_launch(struct collect *c, struct process *process,
 			 const struct gpu_event_launch *e, struct launch_stack stack,
 			 uint32_t flags)
@@ -260,7 +264,7 @@ static void begin_launch(struct collect *c, struct process *process,
 
 	if (is_inside && !(e->flags & GPU_LAUNCH_IS_OTHER))
 		launch.flags |= ITEM_KERNEL;
-	if (c->sink.recorder && is_inside) /* for as long, the thread's name is kept */
+	if (c->sink.recorder && is_inside) /* keeps the thread's name as long as the record */
 		launch.record.place = place_of_call(c, process, e->tid, e->time_ns);
 	if (!c->options.timeline || !is_inside) {
 		profile_sink_add(&c->sink, &launch);
@@ -284,9 +288,9 @@ static void take_launch_end(struct collect *c, struct process *process,
 }
 
 /*
- * Kernel launches are checked by number, in gpu_pipe, but where a result is of a moment. A graph
- * with conditional nodes may have nothing to do, and it is not known of each of its nodes which
- * launch it is of.
+ * Notes the record that a launch must have. gpu_pipe counts kernels without records, but --last
+ * needs them by time. A graph with conditional nodes may do nothing, and its nodes cannot always be
+ * attributed to a launch. So such graphs expect nothing.
  */
 static void note_expected_record(struct collect *c, const struct process *process,
 				 const struct gpu_event_launch *e)
@@ -302,7 +306,7 @@ static void note_expected_record(struct collect *c, const struct process *proces
 		join_expect_record(c->join, process->id, e->correlation_id, JOIN_EXPECTS_KERNEL);
 }
 
-/* The stack of a launch, and profile_sink.h's flags; LAUNCH_UNKNOWN: there is none here. */
+/* Returns the stack of a launch, or LAUNCH_UNKNOWN. Sets `*flags` of profile_sink.h. */
 static struct launch_stack stack_of(struct collect *c, const struct process *process,
 				    const struct gpu_event_launch *e, uint32_t *flags)
 {
@@ -358,7 +362,7 @@ bool collect_knows_launch(const struct collect *c, const struct process *process
 
 /* ---- operations, graphs, waits ---- */
 
-/* The timeline's number for the kernel's launch shape. */
+/* Returns the timeline's number of the kernel's launch shape. */
 static uint32_t shape_of(const struct collect *c, const struct gpu_event_kernel *e)
 {
 	struct timeline_shape shape = {.static_shared = e->static_shared,
@@ -373,8 +377,9 @@ static uint32_t shape_of(const struct collect *c, const struct gpu_event_kernel 
 }
 
 /*
- * The launch of a graph's node, by correlation id. CUPTI gives work in the body of a conditional
- * node an id of no launch, or none: it is of the launch of the graph around it.
+ * Returns the correlation id of the launch of a graph's node. CUPTI gives work in the body of a
+ * conditional node an id of no launch, or none. Such work belongs to the launch of the enclosing
+ * graph.
  */
 static uint32_t launch_of_node(struct collect *c, const struct gpu_operation *o)
 {
@@ -392,8 +397,8 @@ static uint32_t launch_of_node(struct collect *c, const struct gpu_operation *o)
 }
 
 /*
- * Returns whether the program chose the operation. Of a process that chooses, launches are only
- * sent of that, each before its work. What nothing launches is chosen by its own time.
+ * Returns true if the operation is in a range that its program chose. With --range only launches in
+ * such ranges are sent, each before its work. Work without a launch is decided by its own time.
  */
 static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
 {
@@ -418,8 +423,8 @@ static void leave_out(struct collect *c, const struct gpu_operation *o)
 }
 
 /*
- * CUPTI gives each launch a correlation id from 1 on: another node without one was launched by a
- * kernel, which no thread of the program did.
+ * Takes an operation. CUPTI numbers launches from 1. A graph node without a correlation id was
+ * launched by a kernel, and by no thread of the program.
  */
 static int take_operation(struct collect *c, struct gpu_operation *o)
 {
@@ -437,7 +442,7 @@ static int take_operation(struct collect *c, struct gpu_operation *o)
 	}
 	if (o->correlation_id)
 		return join_operation(c->join, o->process, o);
-	/* in a conditional body it may be of a launch that was lost */
+	/* work in a conditional body may be of a launch that was lost */
 	attribution_add(&c->attribution,
 			origin_of_mark(graph_nodes_has_bodies(&c->attribution.graph_nodes)
 					       ? LAUNCH_UNKNOWN
@@ -544,7 +549,8 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 
 	if (find_stack(process, e->stack_id, &sent))
 		stack = below_origin(c, process, e->tid, e->stack_id, sent.stack);
-	note_caller(c, process, e->tid, e->start_ns); /* its name is readable only while it lives */
+	note_caller(c, process, e->tid,
+		    e->start_ns); /* the name is readable only while the thread lives */
 	addons_wait(&c->addons, process->id, stack, e);
 }
 
@@ -628,7 +634,7 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	}
 }
 
-/* Returns whether it began in the part of the run that is recorded. */
+/* Returns true if the event began in the recorded time range. */
 static bool is_inside(const struct collect *c, const struct process *process,
 		      const struct gpu_event *event)
 {

@@ -10,7 +10,7 @@
 
 /* ---- places ---- */
 
-/* They have numbers in them, and so there is no end of different ones. */
+/* Keeps a name. Names contain numbers, so their number is unbounded. */
 static const char *keep_name(struct collect *c, const char *text)
 {
 	return quota_intern(&c->target_bytes, &c->name_texts, text);
@@ -30,7 +30,7 @@ void collect_renew_name_texts(struct collect *c)
 							      : names->threads[i - processes].name);
 		has_all = texts[i] != NULL;
 	}
-	if (!has_all) { /* out of memory: they stay */
+	if (!has_all) { /* out of memory: all names stay */
 		intern_release(&left);
 		free(texts);
 		return;
@@ -78,7 +78,7 @@ void collect_note_process(struct collect *c, struct process *process)
 		place_names_add_process(&c->place_names, &info);
 }
 
-/* Gives a process that is noted the name that it has now. */
+/* Updates the name of a process that has been noted. */
 static void rename_noted(struct collect *c, const struct process *process)
 {
 	char text[256];
@@ -102,7 +102,7 @@ void collect_name_program(struct collect *c, struct process *process, const char
 	rename_noted(c, process);
 }
 
-/* Renames a process whose first thread has this name. */
+/* Renames a process after its first thread. */
 static void rename_process(struct collect *c, struct process *process, const char *comm)
 {
 	const char *before = process->renamed[0] ? process->renamed : process->comm;
@@ -115,8 +115,8 @@ static void rename_process(struct collect *c, struct process *process, const cha
 }
 
 /*
- * Returns the interpreter's name of a thread, if that is to be shown at this time (0: now), or
- * NULL. `comm`: the kernel's at that time; NULL: unknown.
+ * Returns the interpreter's name of a thread if it is to be shown, or NULL. `time_ns` 0 means now.
+ * `comm` is the kernel's name at that time, or NULL.
  */
 static const char *interpreters_name(struct process *process, uint32_t tid, uint64_t time_ns,
 				     const char *comm)
@@ -130,14 +130,13 @@ static const char *interpreters_name(struct process *process, uint32_t tid, uint
 		proc_names_comm(process->visible_pid, (pid_t)tid, read);
 		comm = read[0] ? read : NULL;
 	}
-	/* threads that began before us have told nothing of their renames */
+	/* renames before we attached are unknown */
 	if (!inherited && comm)
 		inherited = (process->comm && strcmp(comm, process->comm) == 0) ||
 			    strcmp(comm, process->renamed) == 0 || process_names_is_loader(comm);
 	return thread_names_choose(&process->thread_names, tid, time_ns, comm, inherited);
 }
 
-/* `comm`, `earlier`: as in proc_names.h, of the thread `tid` of process `pid`. */
 void collect_name_thread(struct collect *c, struct process *process, pid_t pid, uint32_t tid,
 			 const char *comm, const char *earlier)
 {
@@ -155,7 +154,7 @@ void collect_name_thread(struct collect *c, struct process *process, pid_t pid, 
 		place_names_add_thread(&c->place_names, &info);
 }
 
-/* Replaces the name of a thread that is noted. */
+/* Replaces the name of a thread that has been noted. */
 static void show_thread_name(struct collect *c, const struct process *process,
 			     const struct thread_info *info, const char *name)
 {
@@ -172,8 +171,8 @@ static void show_thread_name(struct collect *c, const struct process *process,
 }
 
 /*
- * Renames a thread that is noted. `comm`: the kernel's name of it at this time; NULL: unknown, then
- * only the interpreter's counts.
+ * Renames a thread that has been noted. `comm` is the kernel's name at this time. NULL: only the
+ * interpreter's name counts.
  */
 static void rename_thread(struct collect *c, struct process *process, uint32_t tid,
 			  uint64_t time_ns, const char *comm)
@@ -190,7 +189,6 @@ static void rename_thread(struct collect *c, struct process *process, uint32_t t
 		show_thread_name(c, process, info, name);
 }
 
-/* Shows the first name that the interpreter is known to have given to a thread. */
 void collect_show_first_name(struct collect *c, struct process *process, uint32_t tid)
 {
 	const struct thread_info *info = place_names_thread(&c->place_names, process->id, tid);
@@ -200,7 +198,7 @@ void collect_show_first_name(struct collect *c, struct process *process, uint32_
 		show_thread_name(c, process, info, name);
 }
 
-/* Notes by which id a thread of a Python process in another pid namespace knows itself. */
+/* Notes the id of a Python process's thread in the process's own pid namespace. */
 static void note_inner_id(struct collect *c, struct process *process, uint32_t tid)
 {
 	pid_t inner;
@@ -251,14 +249,14 @@ struct place_id collect_place_of(struct collect *c, struct process *process,
 
 /* ---- what Python calls its threads ---- */
 
-#define NAMES_AT_ONCE_NS 1000000u /* of reading, then other processes wait for the next turn */
-#define NAMES_SHARE 64u           /* reading a process again waits for so many times as long */
+#define NAMES_AT_ONCE_NS 1000000u /* time of reading in one turn */
+#define NAMES_SHARE 64u /* the interval between readings is so many times their duration */
 
 struct named_threads {
 	struct collect *c;
 	struct process *process;
 	uint64_t time_ns;
-	struct id_map by_inner; /* threads in another pid namespace */
+	struct id_map by_inner; /* threads by their ids in another pid namespace */
 	bool has_other_ids;
 };
 
@@ -282,12 +280,13 @@ static void learn_thread_name(void *context, const struct python_thread_name *na
 		collect_note_error(n->c, err);
 }
 
-/* Sets by_inner. False: threads of this process cannot be told apart. */
+/* Sets by_inner. Returns false if thread ids of this process cannot be mapped. */
 static bool know_ids(struct named_threads *n)
 {
 	struct pid_namespace *own = &n->c->pid_namespace, *its = &n->process->pid_namespace;
 
-	if (n->process->source == PROCESS_PIPE_ONLY) /* it is known only by what it says itself */
+	if (n->process->source ==
+	    PROCESS_PIPE_ONLY) /* the process is known only from its own events */
 		return true;
 	if (!its->id)
 		*its = pid_namespace_of(n->process->pid);
@@ -312,7 +311,7 @@ static void read_thread_names(struct collect *c, struct process *process)
 	    pythons_read_threads(&c->pythons, process->visible_pid, process->python,
 				 process->places_of_threads, &used_ns, learn_thread_name,
 				 &names) != 0)
-		used_ns = monotonic_ns() - names.time_ns; /* it may not have ended in time */
+		used_ns = monotonic_ns() - names.time_ns; /* reading may have timed out */
 	id_map_release(&names.by_inner);
 	process->reads_names_ns = names.time_ns + NAMES_SHARE * used_ns;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface between the files of collect.h: collect.c (set-up, stacks from the kernel, timed
- * calls, time), collect_processes.c, collect_names.c (of processes and threads), collect_times.c
- * (CPU time by the kernel's account, time off the CPU) and collect_gpu.c (what traced programs
- * send).
+ * Declares the interface between the files of collect.h.
+ *
+ * These are collect.c (set-up, stacks from the kernel, timed calls, time), collect_processes.c,
+ * collect_names.c (names of processes and threads), collect_times.c (CPU time, time off the CPU)
+ * and collect_gpu.c (events of traced programs).
  */
 #ifndef PROFILER_JOIN_COLLECT_PRIVATE_H
 #define PROFILER_JOIN_COLLECT_PRIVATE_H
@@ -27,20 +28,21 @@
 struct collect {
 	struct collect_options options;
 	struct time_range time_range;
-	bool has_begun_cpu_time, has_no_cpu_time; /* collect.h: begin, forget */
+	bool has_begun_cpu_time,
+		has_no_cpu_time; /* collect_begin_cpu_time, collect_forget_cpu_time */
 	struct ledger ledger;
 	struct cut_stacks cut;
 	struct intern strings;
-	struct quota memory, target_bytes, passing; /* the latter two are parts of the first */
+	struct quota memory, target_bytes, passing; /* `memory` encloses the others */
 	struct processes processes;
 	bool knows_tree;
 	bool loses_privileged; /* see collect_lose_privileged */
-	const char *library;   /* the injection library's file name; NULL: nothing is traced */
+	const char *library;   /* injection library's file name; NULL: nothing is traced */
 	bool nvtx_loads_it;
-	uint64_t hidden_hellos;             /* of processes of the tree that cannot be told apart */
+	uint64_t hidden_hellos;             /* hellos that match no known process of the tree */
 	struct pid_namespace pid_namespace; /* our own */
 	struct pythons pythons;
-	struct python_found *found; /* not yet fetched */
+	struct python_found *found; /* interpreters not fetched yet */
 	uint32_t found_count, found_capacity;
 	struct symbolizer *symbolizer;
 	struct stack_table *stacks;
@@ -49,20 +51,20 @@ struct collect {
 	struct profile_sink sink;
 	struct table_gc gc;
 	struct cpu_time cpu_time;
-	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */
-	uint32_t names_position; /* up to here names of threads have been read in this turn */
-	uint32_t clock_position; /* up to here processes' clocks have been read in this turn */
-	uint64_t clocks_end_ns;  /* when clocks were read for the last time; 0: not yet */
+	uint64_t waited_ns;      /* CPU time of everything waited for; 0 if unknown */
+	uint32_t names_position; /* position of the next process to read thread names from */
+	uint32_t clock_position; /* position of the next process to read the clock of */
+	uint64_t clocks_end_ns;  /* time of the final reading of clocks; 0: not yet */
 	struct places places;
 	struct place_names place_names;
-	struct intern name_texts; /* of these, from the quota for targets */
-	/* parts of it: of names that replace others; of those that interpreters give to threads */
+	struct intern name_texts; /* texts of names, charged to target_bytes */
+	/* parts of target_bytes: names that replace others, interpreters' names of threads */
 	struct quota rename_bytes, thread_name_bytes;
 	struct devices devices;
 	struct open_calls open_calls;
 	struct open_launches open_launches;
 	struct async_samples async_samples;
-	struct queue undecided; /* with --range: samples of which it is not known if they count */
+	struct queue undecided; /* with --range: samples that wait for their process's ranges */
 	struct thread_origins origins;
 	struct off_cpu off_cpu;
 	uint64_t began_ns, last_end_ns;
@@ -74,68 +76,68 @@ struct collect {
 	struct metrics *metrics; /* NULL: not kept */
 };
 
-/* Counts what did not fit into memory. */
+/* Counts an event that was lost because memory was exhausted. */
 void collect_note_error(struct collect *c, int err);
 
-/* collect_text, for those who know no `struct collect`. */
+/* collect_text as a callback. */
 const char *collect_keep_text(void *collect, const char *text);
 
 /* ---- processes ---- */
 
-/* Sets up a process that has begun; NULL: out of memory, which is counted. Returns it. */
+/* Sets up a process that has begun, and returns it. NULL counts as out of memory. */
 struct process *collect_begin_process(struct collect *c, struct process *process);
 void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns);
 
-/* Shows the numbers of samples that are not decided yet (model/id_remap.h). */
+/* Passes the numbers of undecided samples to the visitor (model/id_remap.h). */
 void collect_visit_samples(struct collect *c, const struct id_visitor *visitor);
 
 /* ---- places ---- */
 
-/* A thread whose time was spent, for the names that it had then. */
+/* A thread that spent time, and when: selects the names it had then. */
 struct thread_use {
 	uint32_t tid;
-	uint64_t time_ns; /* its renames until then count; 0: none */
-	const char *comm; /* the kernel's name of it at that time; NULL or "": unknown */
+	uint64_t time_ns; /* renames up to this time count; 0: none */
+	const char *comm; /* kernel's name at that time; NULL or "" if unknown */
 };
 
-/* Looks for an interpreter in what a process says it has mapped, where the kernel says nothing. */
+/* Detects an interpreter in a mapping that the process sent, where the kernel reports none. */
 void collect_know_python(struct collect *c, struct process *process,
 			 const struct code_mapping *mapping);
 
-/* Returns whether rows distinguish this part of places. */
+/* Returns true if rows distinguish this part of places. */
 static inline bool collect_distinguishes(const struct collect *c, enum place_part part)
 {
 	return c->options.place_mask & 1u << part;
 }
 
-/* Describes a thread at the moment of a record that has its name. */
+/* Returns the thread and time of a record with a name. */
 static inline struct thread_use collect_use_of(const struct stack_event *event)
 {
 	return (struct thread_use){event->tid, event->time_ns, event->comm};
 }
 
 /*
- * Names a thread that is not noted yet. `comm`, `earlier`: as in proc_names.h, of the thread `tid`
- * of process `pid`.
+ * Names a thread that has not been noted. `comm` and `earlier` are as in proc_names.h, for the
+ * thread `tid` of process `pid`.
  */
 void collect_name_thread(struct collect *c, struct process *process, pid_t pid, uint32_t tid,
 			 const char *comm, const char *earlier);
 
-/* Shows the first name that the interpreter is known to have given to a thread. */
+/* Shows the first known name that the interpreter gave to a thread. */
 void collect_show_first_name(struct collect *c, struct process *process, uint32_t tid);
 
 /* Notes the names of a process, and of one of its threads, while they are alive. */
 void collect_note_process(struct collect *c, struct process *process);
 void collect_note_thread(struct collect *c, struct process *process, const struct thread_use *use);
 
-/* Writes the name that a process has now, with its pid. */
+/* Writes the current name of a process, with its pid. */
 void collect_put_process_name(struct collect *c, const struct process *process, char *text,
 			      size_t size);
 
-/* Frees texts of names that were forgotten. */
+/* Frees texts of forgotten names. */
 void collect_renew_name_texts(struct collect *c);
 
-/* The place of a thread, as far as rows distinguish it; notes its names. */
+/* Returns the place of a thread, as far as rows distinguish it, and notes its names. */
 struct place_id collect_place_of(struct collect *c, struct process *process,
 				 const struct thread_use *use);
 
@@ -149,13 +151,13 @@ static inline struct place_id collect_place_at(struct collect *c, struct process
 
 /* ---- times ---- */
 
-/* Returns the stack of a mark below the name of a program, which may be NULL. */
+/* Returns the stack of a mark below a program's name, which may be NULL. */
 struct stack_id collect_stack_of_program(struct collect *c, const char *name, const char *mark);
 
-/* Ends the calls of a process that has ended (0: of all). */
+/* Ends the open calls of a process that has ended; 0 stands for all. */
 void collect_end_calls(struct collect *c, uint32_t process, uint64_t now_ns);
 
-/* Adds CPU time that no sample stands for: all is known by now. */
+/* Adds CPU time without samples, once the input has ended. */
 void collect_finish_cpu_time(struct collect *c, uint64_t now_ns);
 
 #endif

@@ -27,9 +27,8 @@ void collect_expect_hellos(struct collect *c, const char *library, bool nvtx)
 }
 
 /*
- * Reads a process's clock if need be. What begins after the clocks were read for the last time has
- * no CPU time that counts. One that began before, and was not known by then, is read now, if it has
- * not ended.
+ * Reads a process's clock if the final reading is over. Processes that begin after it have no CPU
+ * time that counts. A process that began before, but was unknown, is read now unless it has ended.
  */
 static void read_final_clock(struct collect *c, struct process *process)
 {
@@ -122,7 +121,7 @@ static void note_thread_begins(struct collect *c, const struct process *process,
 		addons_begin_thread(&c->addons, process->id, (uint32_t)tid, time_ns);
 }
 
-/* Returns whether a process did that before we attached to it: it is known from /proc by then. */
+/* Returns true for an event before we attached to its process: /proc has told its effect. */
 static bool is_of_before(const struct process *process, const struct process_event *event)
 {
 	return process->source == PROCESS_ATTACHED && event->time_ns < process->began_ns;
@@ -181,9 +180,9 @@ static struct process *on_exec(struct collect *c, struct process *old,
 }
 
 /*
- * Takes the end of a thread. Of a program that its user may not look into (setuid, unreadable) the
- * kernel closes what others measure, when it is executed, and reports the end of a thread that goes
- * on. It has done nothing by then. One that ends there indeed, for lack of memory, counts as
+ * Processes the end of a thread. When a program that its user may not inspect (setuid, unreadable)
+ * is executed, the kernel closes other users' perf events. It then reports the end of a thread that
+ * goes on and has done nothing yet. A thread that really ends there, for lack of memory, counts as
  * running.
  */
 static void on_exit_thread(struct collect *c, struct process *process,
@@ -235,7 +234,7 @@ static void detect_python(struct collect *c, struct process *process,
 	    !found.unknown_hex)
 		return;
 	pythons_place_trampolines(&c->pythons, process->python, process->space);
-	/* BPF saw it before we did */
+	/* BPF saw the process before we did */
 	found.layout.began_ns = process->source == PROCESS_ATTACHED ? 1 : process->began_ns;
 	if (array_make_room(&c->found, c->found_count, &c->found_capacity, sizeof(found)))
 		c->found[c->found_count++] = found;
@@ -260,7 +259,7 @@ static void on_map(struct collect *c, struct process *process, const struct proc
 
 	process->just_began = false;
 	untraced_note_file(&process->gpu.libc, name);
-	/* when recording is over, the library says no hello any more */
+	/* when recording is over, the library says no hello */
 	if (!time_range_is_over(&c->time_range, event->time_ns)) {
 		process->gpu.has_driver |= starts_with(name, "libcuda.so");
 		process->gpu.has_injection |= c->library && strcmp(name, c->library) == 0;

@@ -6,7 +6,7 @@
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
-#define CLOCKS_AT_ONCE 256u /* of processes: some 100 us */
+#define CLOCKS_AT_ONCE 256u /* clocks of processes read at once, in some 100 us */
 
 /* ---- CPU time by the kernel's account ---- */
 
@@ -15,12 +15,12 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
 {
 	struct process *process = processes_find_at(&c->processes, pid, time_ns);
 
-	/* one that ended before clocks were read for the last time, or not, for it is known then */
+	/* also charged after the final reading, which missed the process's end */
 	if (process && (is_before || process->source != PROCESS_OURS) &&
 	    !time_range_is_over(&c->time_range, process->began_ns))
 		cpu_time_charge(&c->cpu_time, process, is_before ? time_ns : CPU_TIME_END, total_ns,
 				is_before);
-	/* its threads that ended as we counted them may have been counted */
+	/* the end of some threads may be missed while attaching, so end the process here */
 	if (process && process->source == PROCESS_ATTACHED && !is_before)
 		collect_end_process(c, process, time_ns);
 }
@@ -44,7 +44,9 @@ void collect_open_devices(struct collect *c, pid_t pid, uint64_t time_ns, bool h
 		return;
 	process->gpu.has_end_state = true;
 	process->gpu.has_device = has_device;
-	if (opened > process->gpu.opened) /* it may have closed what a look has seen */
+	if (opened >
+	    process->gpu
+		    .opened) /* the process may have closed devices that an earlier look found */
 		process->gpu.opened = opened;
 }
 
@@ -87,7 +89,6 @@ void collect_waited_for(struct collect *c, uint64_t used_ns)
 	c->waited_ns = used_ns;
 }
 
-/* A mark below the name of a program, which may be NULL. */
 struct stack_id collect_stack_of_program(struct collect *c, const char *name, const char *mark)
 {
 	struct stack_id stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
@@ -96,7 +97,7 @@ struct stack_id collect_stack_of_program(struct collect *c, const char *name, co
 	return stack_table_push_text(c->stacks, stack, FRAME_MARK, mark);
 }
 
-/* Adds what no sample stands for, under its program's name. */
+/* Adds CPU time without samples, under its program's name. */
 static void add_rest(struct collect *c, const struct program_time *program)
 {
 	struct place place = place_unknown();
@@ -113,7 +114,7 @@ void collect_finish_cpu_time(struct collect *c, uint64_t now_ns)
 	struct ledger_cpu *cpu = &c->ledger.cpu;
 	bool is_part = c->time_range.from_ns || time_range_is_over(&c->time_range, now_ns);
 
-	/* of parts that are known afterwards it is not known how much CPU time was used */
+	/* unknown for time ranges that are fixed afterwards */
 	if (!c->options.measure.samples_cpu || c->has_no_cpu_time || c->options.last_ns ||
 	    c->options.measure.ranges || (c->time_range.from_ns && !c->has_begun_cpu_time))
 		return;
@@ -128,7 +129,10 @@ void collect_finish_cpu_time(struct collect *c, uint64_t now_ns)
 
 /* ---- time off the CPU ---- */
 
-/* Returns which stack threads have that the program has not started; NULL: it has. */
+/*
+ * Returns the stack of a thread that the profiler or the driver started. Returns NULL for the
+ * program's threads.
+ */
 static struct stack_id *find_internal_stack(struct collect *c)
 {
 	static const char *const drivers[] = {"libcuda.so", "libcupti.so", "libnvidia-",
@@ -154,7 +158,7 @@ static void count_internal(struct collect *c, struct stack_id stack, uint64_t ns
 		saturated_add(&c->ledger.wall.of_driver_ns, ns);
 }
 
-/* The stack of a thread that is blocked, or runnable, below the one that it left the CPU with. */
+/* Return the stack of a blocked or runnable thread, below the one that it left the CPU with. */
 static struct stack_id stack_blocked(struct collect *c, struct stack_id stack, uint32_t kind,
 				     uint32_t file_type)
 {
@@ -172,14 +176,14 @@ static struct stack_id stack_runnable(struct collect *c, struct stack_id stack)
 	return stack_table_push_text(c->stacks, stack, FRAME_WAIT, PSEUDO_RUNNABLE);
 }
 
-/* Off the CPU: what of a thread's time, and where it goes. */
+/* Receiver of a thread's time off the CPU. */
 struct off_cpu_target {
 	struct collect *collect;
 	const struct process *process;
 	uint32_t tid;
 	struct place_id place;
-	uint64_t left_ns;     /* when that began; 0: there is no one moment */
-	struct stack_id most; /* which stack had the most of what was spread: STACK_EMPTY: none */
+	uint64_t left_ns;     /* start of the time; 0 for sums */
+	struct stack_id most; /* stack that got most of the distributed time; STACK_EMPTY: none */
 	uint64_t most_ns;
 };
 
@@ -187,7 +191,7 @@ static void add_off_cpu_row(const struct off_cpu_target *t, struct stack_id stac
 			    uint64_t ns)
 {
 	profile_add(t->collect->profile, ROW_WAIT, stack, t->place, ns, 0);
-	if (process_has_spoken(t->process)) /* else it does not say when it waits for a GPU */
+	if (process_has_spoken(t->process)) /* otherwise it does not report its waits for a GPU */
 		addons_time(&t->collect->addons,
 			    &(struct thread_time){.start_ns = from_ns,
 						  .end_ns = saturated_sum(from_ns, ns),
@@ -200,12 +204,12 @@ static void add_off_cpu_row(const struct off_cpu_target *t, struct stack_id stac
 						  .is_spread = t->left_ns == 0});
 }
 
-/* Adds time off the CPU below the stack that it was with. */
+/* Adds time off the CPU below the stack that the thread left the CPU with. */
 static void add_off_cpu(const struct off_cpu_target *t, struct stack_id stack,
 			const struct off_cpu_times *times)
 {
 	struct collect *c = t->collect;
-	/* else they are for idle times alone */
+	/* otherwise they are for idle times alone */
 	bool has_rows = c->options.measure.wall || !c->options.idle_store;
 
 	if (times->blocked_ns && has_rows)
@@ -266,7 +270,7 @@ static void add_part(void *context, struct stack_id stack, const struct off_cpu_
 	}
 }
 
-/* Time off the CPU whose stack was not taken. */
+/* Distributes time off the CPU whose stack was not taken. */
 static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times *sum)
 {
 	struct collect *c = t->collect;
@@ -283,7 +287,7 @@ static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times 
 	add_off_cpu(t, collect_stack_of_program(c, t->process->comm, PSEUDO_NO_STACK), sum);
 }
 
-/* Shows add-ons a time off the CPU, with the stack of what the thread waited for. */
+/* Passes a time off the CPU to the add-ons, with the stack of the wait. */
 static void show_off_cpu(struct collect *c, const struct off_cpu_target *target,
 			 struct stack_id stack, uint64_t from_ns, uint64_t ns)
 {
@@ -295,7 +299,7 @@ static void show_off_cpu(struct collect *c, const struct off_cpu_target *target,
 							 .stack = stack});
 }
 
-/* A whole time off the CPU, whose moment is known. */
+/* Passes a whole time off the CPU, with a known start, to the add-ons. */
 static void add_interval(struct collect *c, const struct off_cpu_target *target,
 			 struct stack_id stack, const struct stack_on_cpu *record,
 			 const struct off_cpu_times *times)
@@ -327,14 +331,14 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 			   record->left_ns, &times, &stack)) {
 		add_off_cpu(&target, stack, &times);
 	} else {
-		target.left_ns = 0; /* several stacks share it */
+		target.left_ns = 0; /* several stacks share the time */
 		spread_off_cpu(&target, &times);
 		stack = target.most;
 	}
 	add_interval(c, &target, stack, record, &times);
 }
 
-/* Adds what a thread ran since its last sample. */
+/* Adds the time that a thread ran since its last sample. */
 static void add_unsampled(struct collect *c, struct process *process, struct place_id place,
 			  uint64_t ns)
 {
@@ -346,7 +350,7 @@ static void add_unsampled(struct collect *c, struct process *process, struct pla
 	saturated_add(&c->ledger.cpu.not_sampled_ns, ns);
 }
 
-/* The process whose times these are: of its previous program, where it has begun a new one. */
+/* Returns the process that spent these times: its previous program if it has begun a new one. */
 static struct process *process_of_times(struct collect *c, const struct stack_event *event)
 {
 	struct process *process = collect_process_of(c, event), *previous;
@@ -367,7 +371,7 @@ void collect_thread_times(struct collect *c, const struct stack_thread_times *re
 
 	if (!process)
 		return;
-	/* a name that it got when all was done counts only where there is no other */
+	/* a name set after all work counts only if there is no other */
 	use.comm = place_names_thread(&c->place_names, process->id, use.tid) ? NULL
 									     : record->event.comm;
 	target.place = collect_place_of(c, process, &use);

@@ -12,39 +12,39 @@ struct graph_node {
 	uint32_t graph; /* position, or NO_GRAPH */
 	uint32_t index;
 	struct capture_stack stack;
-	uint32_t next;         /* of the graph's nodes, in order of announcement; or free */
-	bool is_inferred;      /* not announced: found by its number */
-	struct graph_ref body; /* that it was moved from */
+	uint32_t next; /* next of the graph's nodes, in order of announcement; or next free one */
+	bool is_inferred;      /* found by its number without an announcement */
+	struct graph_ref body; /* body that the node was moved from */
 };
 
 struct graph {
-	uint64_t since_ns; /* not before its predecessor */
-	uint64_t inlined;  /* nodes of its children */
+	uint64_t since_ns; /* start; not before its predecessor's */
+	uint64_t inlined;  /* number of its children's nodes */
 	uint32_t process, number;
 	uint32_t age;                   /* distinguishes the uses of a slot */
-	struct graph_ref older;         /* the previous graph with its number */
-	uint32_t first_node, last_node; /* positions plus one, as all here; 0: none */
-	uint32_t own;                   /* nodes that were announced, from 0 on without a gap */
-	uint32_t behind;                /* the highest announced number plus one */
-	uint32_t first_child, behind_children; /* its children lie between these */
-	uint32_t previous, next;               /* in its list; or free */
-	struct node_ref holder;                /* the conditional node that executes it */
-	bool has_bodies;                       /* holds such nodes */
-	uint32_t newest_launch;                /* its count, 0: none */
+	struct graph_ref older;         /* previous graph with its number */
+	uint32_t first_node, last_node; /* positions plus one, like all here; 0: none */
+	uint32_t own;                   /* number of nodes announced from 0 on without a gap */
+	uint32_t behind;                /* highest announced number plus one */
+	uint32_t first_child, behind_children; /* bounds of its children */
+	uint32_t previous, next;               /* links of its list; or next free one */
+	struct node_ref holder;                /* conditional node that executes this graph */
+	bool has_bodies;                       /* has nodes that execute bodies */
+	uint32_t newest_launch;                /* count of its newest launch; 0: none */
 	bool is_used, is_succeeded;
 	bool is_whole; /* began with node 0 */
 };
 
-/* `graph` has a node that holds a clone of `child`, which has this many nodes. */
+/* A node of `graph` that holds a clone of `child`, which has this many nodes. */
 struct graph_child {
 	struct graph_ref graph, child;
-	uint64_t offset; /* nodes of earlier children */
+	uint64_t offset; /* number of earlier children's nodes */
 	uint32_t node_count;
 };
 
 /* A body that has no nodes yet. */
 struct new_body {
-	uint32_t process, number; /* 0: taken */
+	uint32_t process, number; /* number 0: taken */
 	struct node_ref holder;
 };
 
@@ -52,7 +52,7 @@ struct new_body {
 struct graph_launch {
 	uint64_t time_ns;
 	uint32_t correlation_id;
-	uint32_t previous; /* of the same graph: its count, 0: none */
+	uint32_t previous; /* count of the graph's previous launch; 0: none */
 };
 
 static uint32_t number_of(uint64_t id)
@@ -91,7 +91,7 @@ static bool is_announced(const struct graph_nodes *g, const struct graph *graph,
 	return node && !node->is_inferred;
 }
 
-/* Removes the graph's first node, and returns its position. */
+/* Removes the graph's first node. Returns its position. */
 static uint32_t pop_node(struct graph_nodes *g, struct graph *graph)
 {
 	uint32_t at = graph->first_node - 1;
@@ -172,7 +172,7 @@ static struct graph *oldest(const struct graph_nodes *g)
 	return &g->graphs[(g->succeeded.first ? g->succeeded.first : g->current.first) - 1];
 }
 
-/* A graph not in use; NULL: out of memory. */
+/* Returns an unused graph, dropping the oldest if needed. Returns NULL if memory is exhausted. */
 static struct graph *free_graph(struct graph_nodes *g)
 {
 	uint32_t max = g->graphs_max ? g->graphs_max : GRAPH_NODES_GRAPHS_MAX;
@@ -206,7 +206,7 @@ static struct graph *find_newest(const struct graph_nodes *g, uint32_t process, 
 	return at == HASH_INDEX_NONE ? NULL : &g->graphs[at];
 }
 
-/* `graph` replaces another with its number. */
+/* Lets `graph` replace an older one with its number. */
 static void succeed(struct graph_nodes *g, struct graph *graph, struct graph *older)
 {
 	graph->older = ref_of(g, older);
@@ -217,7 +217,7 @@ static void succeed(struct graph_nodes *g, struct graph *graph, struct graph *ol
 	list(g, &g->succeeded, older);
 }
 
-/* NULL: out of memory. */
+/* Begins a new graph. Returns NULL if memory is exhausted. */
 static struct graph *begin_graph(struct graph_nodes *g, uint32_t process, uint32_t number,
 				 uint64_t time_ns, bool is_whole)
 {
@@ -253,7 +253,7 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t process, uint32
 	return graph;
 }
 
-/* The graph that had the number then; NULL: unknown, or too long ago. */
+/* Returns the graph that had the number at that time. Returns NULL if unknown or too long ago. */
 static struct graph *find_graph(const struct graph_nodes *g, uint32_t process, uint32_t number,
 				uint64_t time_ns)
 {
@@ -275,7 +275,10 @@ static bool has_room(struct graph_nodes *g)
 					     sizeof(struct graph_node) + HASH_INDEX_ENTRY_BYTES));
 }
 
-/* A position for a new node of `graph`; takes the oldest node's if necessary. */
+/*
+ * Finds a position for a new node of `graph`, dropping the oldest node if needed. Returns 0, or
+ * -ENOMEM.
+ */
 static int take_place(struct graph_nodes *g, const struct graph *graph, uint32_t *at)
 {
 	if (!has_room(g)) {
@@ -318,7 +321,7 @@ static int add_node(struct graph_nodes *g, struct graph *graph, uint32_t index,
 	return 0;
 }
 
-/* A later announcement of a node replaces an earlier one. */
+/* Announces a node. A later announcement replaces an earlier one. */
 static int announce(struct graph_nodes *g, struct graph *graph, uint32_t index,
 		    struct capture_stack stack)
 {
@@ -359,7 +362,7 @@ static void set_holder(struct graph_nodes *g, struct graph *body, struct node_re
 	graph->has_bodies = true;
 }
 
-/* A graph has begun: it may be a body that waited for its first node. */
+/* Begins a graph that may be a body waiting for its first node. */
 static void begin_body(struct graph_nodes *g, struct graph *graph)
 {
 	uint32_t n = g->new_body_count < GRAPH_NODES_NEW_BODIES ? g->new_body_count
@@ -398,7 +401,7 @@ static void add_child(struct graph_nodes *g, struct graph *graph, const struct g
 
 static struct graph_run *run_of(struct graph_nodes *g, uint32_t process, uint32_t tid)
 {
-	/* two threads with one place lose children: the same two in each run, so no seed */
+	/* two threads with one slot lose children; without a seed, runs are reproducible */
 	uint64_t place = ((uint64_t)process << 32 | tid) * 0x9e3779b97f4a7c15u >> 32;
 	struct graph_run *run = &g->runs[place % GRAPH_NODES_THREADS];
 
@@ -408,10 +411,11 @@ static struct graph_run *run_of(struct graph_nodes *g, uint32_t process, uint32_
 }
 
 /*
- * CUPTI announces clones graph by graph, each within one call, and a child's just before the node
- * that holds it. So where announcements return from a later graph to an earlier one, the graph
- * before was that node's child. The exception: numbers are reused and the earlier graph is a clone
- * of the later, or both are clones of one.
+ * Finds child graphs by the order of announcements. CUPTI announces clones graph by graph, each
+ * within one call, and a child's clones just before the node that holds them. So where
+ * announcements return from a later graph to an earlier one, the later graph is that node's child.
+ * The exception is reused numbers: the earlier graph is a clone of the later, or both are clones of
+ * one.
  */
 static void follow_run(struct graph_nodes *g, struct graph_run *run, struct graph *graph,
 		       uint32_t origin)
@@ -425,22 +429,27 @@ static void follow_run(struct graph_nodes *g, struct graph_run *run, struct grap
 	run->origin = origin;
 }
 
-/* Valid once all of the graph's own nodes have been announced. */
+/*
+ * Returns true for the number of an inlined node. Valid once all of the graph's own nodes have been
+ * announced.
+ */
 static bool is_inlined(const struct graph *graph, uint32_t index)
 {
 	return index >= graph->own && index - graph->own < graph->inlined;
 }
 
-/* The graph cannot create this node any more, so another graph has its number. */
+/*
+ * Returns true if the graph can no longer create this node, so that another graph has its number.
+ */
 static bool is_over(const struct graph_nodes *g, const struct graph *graph, uint32_t index)
 {
 	if (index == 0 || is_announced(g, graph, index))
 		return true;
-	/* announcements after children were inlined have numbers beyond theirs */
+	/* nodes announced after inlining have numbers above the inlined ones */
 	return is_inlined(graph, index) && graph->behind > graph->own + graph->inlined;
 }
 
-/* Nodes that replaced a child: numbered after the graph's own, child by child. */
+/* Finds an inlined node. Inlined nodes are numbered after the graph's own, child by child. */
 static const struct graph_node *find_in_children(const struct graph_nodes *g,
 						 const struct graph *graph, uint32_t index)
 {
@@ -475,7 +484,7 @@ int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint
 
 	if (id == 0)
 		return 0; /* not from CUPTI */
-	/* a node that is no clone: the next clone belongs to something else */
+	/* the last node was no clone: the next clone belongs to another graph */
 	if (run->made)
 		run->graph = 0;
 	run->made = id;
@@ -562,7 +571,7 @@ struct capture_stack graph_nodes_find(struct graph_nodes *g, uint32_t process, u
 	for (int part = 0; graph && part < GRAPH_NODES_MOST_PARTS; part++) {
 		if (find_in_graph(g, graph, (uint32_t)id, &stack))
 			return stack;
-		/* a graph with no other announcements has a node or two, announced incidentally */
+		/* a graph with few announcements has a node or two, announced incidentally */
 		graph = graph->is_whole ? NULL : deref(g, graph->older);
 	}
 	return CAPTURE_UNSEEN;
@@ -605,7 +614,7 @@ int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, u
 		set_holder(g, body, ref);
 		return 0;
 	}
-	/* it has no nodes yet */
+	/* the body has no nodes yet */
 	g->new_bodies[g->new_body_count % GRAPH_NODES_NEW_BODIES] =
 		(struct new_body){process, number, ref};
 	if (++g->new_body_count == 0)
@@ -613,7 +622,7 @@ int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, u
 	return 0;
 }
 
-/* The body that the node with this id was in then, as far as known; NULL: none. */
+/* Returns the body that the node was in, as far as known, or NULL. */
 static const struct graph *body_of(const struct graph_nodes *g, const struct graph *graph,
 				   uint32_t index)
 {
@@ -641,7 +650,7 @@ uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id
 	return count;
 }
 
-/* The graph that is launched for this one to run. */
+/* Returns the graph whose launch runs this one. */
 static struct graph *root_of(const struct graph_nodes *g, struct graph *graph)
 {
 	for (int i = 0; is_body(graph) && i < GRAPH_NODES_DEPTH; i++)

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the nodes of CUDA graphs were created: node id and time -> stack of the creating call.
+ * Maps nodes of CUDA graphs, by id and time, to the stacks that created them.
  *
- * Ids are per process: the graph's number in the upper 32 bits, the node's number within the graph
- * in the lower 32 (observed with CUPTI 13.0). Instantiating a graph clones each node; a clone has
- * its original's stack. Instantiating also replaces a node that holds a child graph by clones of
- * the child's nodes. CUPTI does not announce these clones; their numbers follow those of the
- * graph's own nodes, in order, which is how they are found.
+ * Ids are per process. The upper 32 bits are the graph's number, the lower 32 the node's number
+ * within the graph (observed with CUPTI 13.0). Instantiating a graph clones each node; a clone has
+ * its original's stack. It also replaces a node that holds a child graph by clones of the child's
+ * nodes. CUPTI does not announce these inlined clones. Their numbers follow those of the graph's
+ * own nodes, in order.
  *
  * A destroyed graph's number may be reused while records of its work are still to come. So graphs
- * are also identified by the time at which they began, and looked up by number and launch time.
- * Events about one number must arrive in order of time, and they do: a graph ends before the next
- * one with its number begins, on whichever threads. Events about different numbers, and nodes and
- * launches, may arrive in any order.
+ * are also identified by their start time, and looked up by number and launch time. Events about
+ * one number must arrive in order of time. They do: a graph ends before the next one with its
+ * number begins, on any thread. Events about different numbers, and nodes and launches, may arrive
+ * in any order.
  *
  * A conditional node (IF, WHILE, SWITCH) holds graphs, its bodies, which have numbers of their own.
  * Clones of a conditional node have clones of its bodies. Instantiating moves the nodes of bodies
- * into the executable graph, where they get new ids. CUPTI 13.0 reports their work under these ids,
- * without the correlation id of the launch, so launches of graphs that have conditional nodes are
- * kept, too, and found by time: launches of one executable graph do not overlap. Where several were
- * queued before the first ran, the latest is taken.
+ * into the executable graph, with new ids. CUPTI 13.0 reports their work under these ids, without
+ * the launch's correlation id. So launches of graphs with conditional nodes are kept, and found by
+ * time: launches of one executable graph do not overlap. If several were queued before the first
+ * ran, the latest is taken.
  *
- * Memory is bounded by nodes_max, graphs_max and an quota: graphs whose
- * number has been reused are dropped first, in order of that reuse, then the oldest. Lookup time is
- * bounded too: a lookup visits the newest graph of a number and at most GRAPH_NODES_OLDER_MAX
- * before it.
+ * Memory is bounded by nodes_max, graphs_max and a quota. Graphs whose number was reused are
+ * dropped first, in order of reuse, then the oldest. A lookup visits the newest graph of a number
+ * and at most GRAPH_NODES_OLDER_MAX older ones.
  */
 #ifndef PROFILER_JOIN_GRAPH_NODES_H
 #define PROFILER_JOIN_GRAPH_NODES_H
@@ -39,23 +38,23 @@
 #define GRAPH_NODES_MAX (1u << 20)
 #define GRAPH_NODES_GRAPHS_MAX (1u << 17)
 #define GRAPH_NODES_OLDER_MAX 4096
-#define GRAPH_NODES_MOST_PARTS 8 /* graphs of a number that do not begin with node 0, searched */
+#define GRAPH_NODES_MOST_PARTS 8 /* graphs searched of one number that do not begin with node 0 */
 #define GRAPH_CHILDREN_MAX 4096
 #define GRAPH_NODES_PROCESSES 1024
-#define GRAPH_NODES_THREADS 256 /* that may announce child graphs concurrently */
+#define GRAPH_NODES_THREADS 256 /* threads that may announce child graphs concurrently */
 #define GRAPH_NODES_NEWEST UINT64_MAX
-#define GRAPH_NODES_DEPTH 32          /* of conditional nodes in bodies; CUDA's limit is lower */
-#define GRAPH_NODES_NEW_BODIES 1024   /* that wait for their first node, of all processes */
-#define GRAPH_NODES_LAUNCHES 65536u   /* of graphs with conditional nodes */
-#define GRAPH_NODES_LAUNCH_STEPS 4096 /* of one graph that are looked at */
+#define GRAPH_NODES_DEPTH 32          /* nesting of conditional nodes; CUDA's limit is lower */
+#define GRAPH_NODES_NEW_BODIES 1024   /* bodies that wait for their first node, of all processes */
+#define GRAPH_NODES_LAUNCHES 65536u   /* kept launches of graphs with conditional nodes */
+#define GRAPH_NODES_LAUNCH_STEPS 4096 /* launches searched of one graph */
 
-/* A graph that may be dropped before it is looked at. Zero: none. */
+/* Weak reference to a graph. Zero: none. */
 struct graph_ref {
-	uint32_t position; /* plus one */
+	uint32_t position; /* position plus one */
 	uint32_t age;
 };
 
-/* Graphs in the order in which they are dropped. Positions plus one, 0: none. */
+/* Graphs in the order in which they are dropped. Positions plus one; 0: none. */
 struct graph_list {
 	uint32_t first, last;
 };
@@ -63,12 +62,12 @@ struct graph_list {
 /* The clones that a thread is announcing. */
 struct graph_run {
 	uint32_t process, tid;
-	uint32_t graph;  /* the graph they belong to; 0: none */
-	uint32_t origin; /* the graph that was cloned */
-	uint64_t made;   /* the node announced last, unless it is known to be a clone */
+	uint32_t graph;  /* graph of the clones; 0: none */
+	uint32_t origin; /* graph that was cloned */
+	uint64_t made;   /* node announced last, unless it is known to be a clone */
 };
 
-/* A node of a graph that may be dropped. */
+/* Weak reference to a node. */
 struct node_ref {
 	struct graph_ref graph;
 	uint32_t index;
@@ -79,16 +78,16 @@ struct graph_nodes {
 	uint32_t nodes_max, graphs_max; /* 0: GRAPH_NODES_MAX and GRAPH_NODES_GRAPHS_MAX */
 	struct graph *graphs;
 	uint32_t graph_count, graph_capacity, free_graph;
-	struct hash_index numbers; /* the newest graph of each number */
+	struct hash_index numbers; /* newest graph of each number */
 	struct graph_list current, succeeded;
-	uint32_t of_process[GRAPH_NODES_PROCESSES]; /* graphs per process, by process modulo this */
+	uint32_t of_process[GRAPH_NODES_PROCESSES]; /* graphs per process, by process modulo size */
 
 	struct graph_node *nodes;
 	uint32_t node_count, node_capacity, free_node;
 	struct hash_index index;
 
 	struct quota *memory;             /* borrowed; NULL: no limit */
-	uint32_t paid_graphs, paid_nodes; /* taken from it: what was most */
+	uint32_t paid_graphs, paid_nodes; /* charged to it: the maximum so far */
 
 	struct graph_child *children; /* a ring */
 	uint32_t child_count;
@@ -100,7 +99,7 @@ struct graph_nodes {
 	struct graph_launch *launches; /* a ring */
 	uint32_t launch_count;
 
-	/* the last lookup: a launch's nodes come one after another */
+	/* last lookup: a launch's nodes come one after another */
 	struct {
 		uint32_t process, number;
 		uint64_t time_ns;
@@ -110,59 +109,64 @@ struct graph_nodes {
 };
 
 /*
- * A thread created a node at this time (0: unknown). A graph's node 0, and a node that the graph
- * already has or can no longer get, begin another graph with that number. A clone is first made,
- * then cloned, which carries no time. 0 or -ENOMEM.
+ * Note that a thread created or cloned a node at this time (0: unknown). Node 0 begins another
+ * graph with that number. So does a node that the graph already has, or can no longer get. A clone
+ * is first made, then cloned, without a time. Return 0, or -ENOMEM.
  */
 int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
 		     uint64_t time_ns, struct capture_stack stack);
 int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
 		       uint64_t origin);
 
-/* The stack of the node that had this id at this time; CAPTURE_UNSEEN: its creation was not seen.
- */
+/* Returns the stack of the node that had this id at this time, or CAPTURE_UNSEEN. */
 struct capture_stack graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id,
 				      uint64_t time_ns);
 
 /*
- * A node that was `was`, in a body, has had the id `id` since it was moved into the executable
- * graph. 0 or -ENOMEM.
+ * Notes that node `was` of a body has moved into the executable graph, with the id `id`. Returns 0,
+ * or -ENOMEM.
  */
 int graph_nodes_moved(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t was);
 
 /*
- * The node `holder` executes the graph `number`, which was made at this time. 0 or -ENOMEM.
+ * Notes that node `holder` executes the graph `number`, made at this time. Returns 0, or -ENOMEM.
  */
 int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder,
 		     uint64_t time_ns);
 
-/* Returns whether there has been a conditional node; else the following have nothing to say. */
+/*
+ * Returns true if there has been a conditional node. Otherwise the following functions find
+ * nothing.
+ */
 static inline bool graph_nodes_has_bodies(const struct graph_nodes *g)
 {
 	return g->has_bodies;
 }
 
 /*
- * The stacks of the conditional nodes around a node that ran then, from the innermost outwards, as
- * far as known. Returns how many; 0: it is in no body.
+ * Copies the stacks of the conditional nodes that enclose a node which ran at this time, innermost
+ * first. Returns their number, or 0 if the node is in no body.
  */
 uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns,
 			    struct stack_id stacks[GRAPH_NODES_DEPTH]);
 
-/* A graph is launched, or one of its own nodes has run; only graphs with bodies are of interest. */
+/*
+ * Notes that a graph is launched, or that one of its own nodes has run. Ignores graphs without
+ * bodies.
+ */
 void graph_nodes_launched(struct graph_nodes *g, uint32_t process, uint32_t number,
 			  uint64_t time_ns, uint32_t correlation_id);
 
 /*
- * The correlation id of the latest launch by which a node may have run at a time; 0: not known, or
- * its graph has no conditional nodes.
+ * Returns the correlation id of the latest launch that may have run a node at this time. Returns 0
+ * if unknown, or if its graph has no conditional nodes.
  */
 uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
 
-/* Shows the numbers of stacks in use. */
+/* Passes the numbers of stacks in use to the visitor. */
 void graph_nodes_visit(struct graph_nodes *g, const struct id_visitor *visitor);
 
-/* `process` has ended. */
+/* Forgets a process that has ended. */
 void graph_nodes_forget(struct graph_nodes *g, uint32_t process);
 
 void graph_nodes_release(struct graph_nodes *g);

@@ -21,12 +21,12 @@ struct launch {
 	uint32_t family;
 };
 
-/* Only needed while something is in its queues; removed when there are many. */
+/* A thread with queued input. Removed with empty queues when there are many. */
 struct thread {
 	uint32_t process;
 	uint32_t tid;
 	struct queue probes;   /* struct probe, by time */
-	struct queue launches; /* struct launch, by time, undecided */
+	struct queue launches; /* struct launch, undecided, by time */
 };
 
 /* A link created by operations; its launch may have arrived since. */
@@ -40,16 +40,16 @@ struct join {
 	struct join_stats stats;
 	uint64_t probes_until_ns;
 	uint32_t newest; /* JOIN_REMEMBERED; also the limit of pending items */
-	uint32_t ended[JOIN_ENDED_MAX], ended_count; /* processes not yet forgotten */
+	uint32_t ended[JOIN_ENDED_MAX], ended_count; /* ended processes not yet forgotten */
 
 	struct thread *threads;
 	uint32_t thread_count, thread_capacity;
 	struct hash_index thread_index;
-	uint32_t uprobes_held, launches_held; /* in all threads' queues */
+	uint32_t uprobes_held, launches_held; /* total of all threads' queues */
 
 	struct links links;
 	struct queue orphans; /* struct orphan, by deadline */
-	uint32_t new_orphans; /* the last ones of these: added since the last advance */
+	uint32_t new_orphans; /* number of orphans at the end, added since the last advance */
 };
 
 struct join *join_new(const struct join_output *output)
@@ -133,7 +133,7 @@ static enum link_state begun(const struct link *link)
 	return link->is_graph ? LINK_GRAPH : LINK_PLAIN;
 }
 
-/* The stack of `link` is now known, or known to be missing: attributes its waiting operations. */
+/* Sets the origin of `link`, which may be unknown, and attributes its waiting operations. */
 static void decide(struct join *c, struct link *link, struct origin_id origin)
 {
 	bool had_operations = false;
@@ -165,9 +165,10 @@ static void drop_probes(struct join *c, struct thread *t, uint32_t n)
 }
 
 /*
- * The latest probe of the launch's family up to its time; uses up all probes up to there. A driver
- * launch without a probe takes a runtime probe: the program entered the runtime function before
- * CUPTI was ready (its first CUDA call), so only the nested call was reported.
+ * Returns the latest probe of the launch's family up to its time, and removes all probes up to
+ * there. A driver launch without a probe takes a runtime probe. In a program's first CUDA call,
+ * CUPTI was not ready when the runtime function was entered. So only the nested driver call was
+ * reported.
  */
 static struct origin_id take_probe_before(struct join *c, struct thread *t,
 					  const struct launch *launch)
@@ -189,7 +190,9 @@ static struct origin_id take_probe_before(struct join *c, struct thread *t,
 	return own;
 }
 
-/* The driver call nested in a runtime launch: the first driver probe before `until_ns`. */
+/*
+ * Returns the probe of the driver call nested in a runtime launch: the first one before `until_ns`.
+ */
 static struct origin_id take_nested_probe(struct join *c, struct thread *t, uint64_t until_ns)
 {
 	struct probe *p = queue_front(&t->probes);
@@ -228,7 +231,9 @@ static bool decide_first_launch(struct join *c, struct thread *t, bool final)
 			next = NULL; /* too far away to matter */
 		if (!final && c->probes_until_ns < until)
 			return false;
-		/* a driver launch that follows has its own probe just before it: leave that one */
+		/*
+		 * a driver launch that follows has its own probe just before it: leave that probe
+		 */
 		if (!next || next->family != FAMILY_DRIVER ||
 		    queue_count_before(&t->probes, until) > 1)
 			origin = take_nested_probe(c, t, until);
@@ -270,7 +275,7 @@ static bool thread_equal(const void *records, uint32_t position, const void *key
 	return t->process == k->process && t->tid == k->id;
 }
 
-/* A thread with empty queues needs no entry. Keeps the order of the others. */
+/* Removes threads with empty queues. Keeps the order of the others. */
 static void forget_idle_threads(struct join *c)
 {
 	uint32_t kept = 0;
@@ -284,7 +289,7 @@ static void forget_idle_threads(struct join *c)
 			release_thread(t);
 			continue;
 		}
-		/* cannot fail: it had a slot before */
+		/* cannot fail: the thread had a slot before */
 		hash_index_add(&c->thread_index, hash, kept);
 		c->threads[kept++] = *t;
 	}
@@ -303,9 +308,9 @@ static void flush_old_threads(struct join *c)
 }
 
 /*
- * Makes room for one more thread. If the array is full and few threads can be removed, it grows, so
- * that the cost per thread stays low; far above the number of active threads in real programs, it
- * gives up the oldest instead.
+ * Makes room for one more thread. A full array grows if few threads can be removed, so that the
+ * cost per thread stays low. Far above the number of active threads in real programs, the oldest
+ * threads are flushed instead.
  */
 static bool make_thread_room(struct join *c)
 {
@@ -352,8 +357,8 @@ static struct thread *get_thread(struct join *c, uint32_t process, uint32_t tid)
 }
 
 /*
- * Too many probes without a launch: calls that CUPTI does not report. The threads with the most of
- * them lose the older half; the others, which may well be traced, keep theirs.
+ * Drops probes of calls that CUPTI does not report. The threads with most probes lose their older
+ * half. Others, which may well be traced, keep theirs.
  */
 static void drop_old_probes(struct join *c)
 {
@@ -370,7 +375,7 @@ static void drop_old_probes(struct join *c)
 
 /* ---- operations without a launch ---- */
 
-/* False: none. */
+/* Gives up the oldest orphan. Returns false if there is none. */
 static bool give_up_oldest_orphan(struct join *c)
 {
 	struct orphan *oldest = queue_front(&c->orphans);
@@ -440,7 +445,7 @@ static struct link *add_orphan(struct join *c, uint32_t process, uint32_t correl
 	return NULL;
 }
 
-/* Too many operations wait: gives up those without a launch first, oldest first. */
+/* Makes room for waiting operations: gives up those without a launch first, oldest first. */
 static void make_waiting_room(struct join *c)
 {
 	while (c->links.waiting_count >= c->newest && give_up_oldest_orphan(c))
@@ -469,7 +474,7 @@ int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 	return 0;
 }
 
-/* It will have no operation any more. */
+/* Counts a launch that will get no operation but expects a record. */
 static void count_missing_record(struct join *c, struct link *l)
 {
 	if (l->state == LINK_IDLE && l->expects == JOIN_EXPECTS_COPY)
@@ -504,14 +509,17 @@ uint64_t join_count_others_expected(const struct join *c, uint64_t before_ns)
 	return count_expected(c, false, 0, before_ns);
 }
 
-/* The link of a new launch: added, or found if operations came first. NULL: out of memory. */
+/*
+ * Returns the link of a new launch, added or found if operations came first. Returns NULL if memory
+ * is exhausted.
+ */
 static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_ns,
 				uint32_t correlation_id, int is_graph, struct origin_id origin)
 {
 	struct link *l = links_find(&c->links, process, correlation_id);
 
 	if (l && l->state != LINK_NO_LAUNCH) {
-		/* the old launch keeps its state; operations may be of either */
+		/* operations may belong to either launch */
 		c->stats.launches_confused +=
 			same_id(origin, ORIGIN_UNKNOWN) || !same_id(origin, l->origin);
 		if (l->state == LINK_UNDECIDED)
@@ -626,7 +634,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* One pass over all links, for all processes that have ended since the last. */
+/* Forgets the links of ended processes, in one pass over all links. */
 static void forget_ended(struct join *c)
 {
 	qsort(c->ended, c->ended_count, sizeof(c->ended[0]), by_number);

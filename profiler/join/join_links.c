@@ -58,7 +58,7 @@ struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_
 	return at == HASH_INDEX_NONE ? NULL : &l->links[at];
 }
 
-/* Forgets the link that is least likely to be asked for again, if there is one. */
+/* Forgets the link that is least likely to be needed, if there is one. */
 static void forget_any(struct links *l)
 {
 	static const enum link_state order[] = {LINK_PLAIN, LINK_GRAPH, LINK_IDLE};
@@ -73,7 +73,7 @@ static void forget_any(struct links *l)
 	}
 }
 
-/* A free slot, from the free list or just beyond the used ones; NO_LINK: no memory. */
+/* Returns a free slot, or NO_LINK if memory is exhausted. */
 static uint32_t free_slot(struct links *l)
 {
 	if (l->free == NO_LINK && !quota_extend(l->memory, l->used, &l->paid, LINK_BYTES)) {

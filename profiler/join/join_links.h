@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The join's table of launches by correlation id: the state of each launch, the operations that
- * wait for it, and which launches to forget when there are too many.
+ * Keeps the join's table of launches by correlation id.
+ *
+ * The table has each launch's state and waiting operations, and evicts launches over its limits.
  *
  * A link is created by a launch, or by an operation that arrives before its launch. Once its stack
  * is known, it is in one of three lists, oldest first, each with its own limit:
@@ -10,11 +11,11 @@
  *   plain  had its operation, rarely gets a second; by first operation, limit N
  *   graph  had an operation, more will come; by first operation, limit I + N less the idle ones
  *
- * N is join.h's JOIN_REMEMBERED. A launch that waits for its turn on a busy stream is thus not
- * evicted by launches that run meanwhile on other streams. An operation whose launch is among the
- * newest N always finds it: fewer than N newer launches can be idle; and a graph that has begun is
- * followed by fewer than N newer launches, begun or idle, and fewer than I older ones that were
- * idle when it began. (A plain launch's further operations arrive with its first.)
+ * N is join.h's JOIN_REMEMBERED. So a launch that waits on a busy stream is not evicted by launches
+ * that run meanwhile on other streams. An operation whose launch is among the newest N always finds
+ * it. Fewer than N newer launches can be idle. A graph that has begun is followed by fewer than N
+ * newer launches, begun or idle. Fewer than I older ones were idle when it began. (A plain launch's
+ * further operations arrive with its first.)
  *
  * The idle limit is higher because CUPTI delivers records late, for many processes at once: 64
  * processes that launch 60,000 kernels each before the first record arrives lose none.
@@ -37,7 +38,7 @@ enum link_state {
 	LINK_FREE,
 	LINK_NO_LAUNCH, /* operations arrived before their launch */
 	LINK_UNDECIDED, /* the launch waits for its probe */
-	LINK_IDLE,      /* from here on the stack is known */
+	LINK_IDLE,      /* the stack is known, here and below */
 	LINK_PLAIN,
 	LINK_GRAPH,
 	LINK_STATES
@@ -55,11 +56,11 @@ struct link {
 	uint32_t expects : 2; /* enum expected_record */
 	uint32_t is_graph : 1;
 	union {
-		struct { /* until the stack is known: waiting operations, a list in the pool */
+		struct { /* while the stack is unknown: list of waiting operations */
 			uint32_t first_waiting;
 			uint32_t last_waiting;
 		};
-		struct { /* afterwards: the list of the link's state */
+		struct { /* afterwards: list of the link's state */
 			uint32_t previous;
 			uint32_t next;
 		};
@@ -80,10 +81,10 @@ struct link_list {
 struct links {
 	struct link *links;
 	uint32_t used, capacity;
-	uint32_t free; /* list through next */
+	uint32_t free; /* list through `next` */
 	struct hash_index index;
-	struct link_list lists[LINK_STATES]; /* from LINK_IDLE on */
-	uint32_t of_process[LINK_PROCESSES]; /* links per process, by process modulo this */
+	struct link_list lists[LINK_STATES]; /* used from LINK_IDLE on */
+	uint32_t of_process[LINK_PROCESSES]; /* links per process, by process modulo size */
 
 	struct waiting_operation *waiting;
 	uint32_t waiting_used, waiting_capacity;
@@ -95,13 +96,13 @@ struct links {
 };
 
 /*
- * From the quota, and not returned: what was most. With the queues of join.c: an undecided
- * launch, an operation without a launch, which may be twice as long as what is in them.
+ * Bytes charged to the quota, never returned. They include the queues of join.c: an undecided
+ * launch, and an operation without a launch. Queues may have twice the capacity of their contents.
  */
 #define LINK_BYTES (sizeof(struct link) + HASH_INDEX_ENTRY_BYTES)
 #define LINK_WAITING_BYTES (sizeof(struct waiting_operation) + 48)
 
-/* A link that may be gone before it is looked at. */
+/* Weak reference to a link. */
 struct link_ref {
 	uint32_t position;
 	uint32_t age;
@@ -112,32 +113,32 @@ void links_release(struct links *l);
 void links_limit(struct links *l, uint32_t newest);
 size_t links_memory(const struct links *l);
 
-/* The link of this id, or NULL. */
+/* Returns the link of this id, or NULL. */
 struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_id);
 
 /*
- * Adds a link with a new id; the caller sets its state. Beyond the quota it takes the place of
- * the oldest that has had its operation, or else of the oldest idle one. NULL: there is none, or
- * out of memory.
+ * Adds a link with a new id; the caller sets its state. Over the quota the link replaces the oldest
+ * with an operation, else the oldest idle one. Returns NULL if there is none, or memory is
+ * exhausted.
  */
 struct link *links_add(struct links *l, uint32_t process, uint32_t correlation_id);
 void links_remove(struct links *l, struct link *link);
 
-/* False: the process has no link. */
+/* Returns false if the process certainly has no link. */
 bool links_may_have(const struct links *l, uint32_t process);
 
 struct link_ref links_ref(const struct links *l, const struct link *link);
 struct link *links_deref(struct links *l, struct link_ref ref);
 
-/* Queues an operation on an undecided link. False: out of memory, or of the quota. */
+/* Queues an operation on an undecided link. Returns false if memory or the quota is exhausted. */
 bool links_wait(struct links *l, struct link *link, const struct gpu_operation *operation);
 
-/* Takes the first operation that waits for the link, if any. */
+/* Removes the first operation that waits for the link. Returns false if there is none. */
 bool links_take_waiting(struct links *l, struct link *link, struct gpu_operation *operation);
 
 /*
- * Appends a link without waiting operations to the list of `state`, and forgets that list's oldest
- * link if the list exceeds its limit.
+ * Appends a link without waiting operations to the list of `state`. If the list exceeds its limit,
+ * forgets its oldest link.
  */
 void links_list(struct links *l, struct link *link, enum link_state state);
 

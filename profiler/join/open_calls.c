@@ -25,7 +25,7 @@ static struct open_call *add(struct open_calls *o, uint32_t tid)
 	return &o->calls[o->count++];
 }
 
-/* Moves the last call into the hole. */
+/* Removes a call, moving the last one into the hole. */
 static void remove_call(struct open_calls *o, struct open_call *call)
 {
 	uint32_t at = (uint32_t)(call - o->calls), last = --o->count;

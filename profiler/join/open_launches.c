@@ -13,14 +13,14 @@ static bool is_at_place(const void *records, uint32_t position, const void *key)
 	return same_id(launch->item.record.place, *(const struct place_id *)key);
 }
 
-/* Its position, or HASH_INDEX_NONE. */
+/* Returns the position of the thread's launch, or HASH_INDEX_NONE. */
 static uint32_t find(const struct open_launches *o, struct place_id place)
 {
 	return hash_index_find(&o->index, hash_number(place.number), is_at_place, o->launches,
 			       &place);
 }
 
-/* Records the launch, and moves the last one into the hole. */
+/* Records and removes the launch, moving the last one into the hole. */
 static void finish(struct open_launches *o, uint32_t at)
 {
 	uint32_t last = --o->count;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launch calls that have not returned: where there is a timeline, a launch waits here for the
- * duration of its call.
+ * Keeps launch calls that have not returned, until the duration of the call is known. Used with a
+ * timeline.
  *
- * A process sends the start of each launch call and, from the same thread, its end, always for the
+ * A process sends the start and the end of each launch call from one thread, the end always for the
  * thread's last call (docs/wire-format.md). So a thread is in at most one, even if a runtime call
- * makes a driver call. A call whose end never comes (its thread was cancelled, or launched again
- * from inside the call) is recorded without a duration. Threads are identified by place, so
- * PLACES_MAX (places.h) bounds them; each takes 88 bytes with the index.
+ * makes a driver call. A call may never end: its thread was cancelled, or launched again inside the
+ * call. It is recorded without a duration. Threads are identified by place, so PLACES_MAX
+ * (places.h) bounds them. Each takes 88 bytes with the index.
  */
 #ifndef PROFILER_JOIN_OPEN_LAUNCHES_H
 #define PROFILER_JOIN_OPEN_LAUNCHES_H
@@ -25,29 +25,32 @@ struct open_launch {
 
 /* Zero-initialise, then set the sink. */
 struct open_launches {
-	struct profile_sink *sink; /* gets them; borrowed */
+	struct profile_sink *sink; /* receives the launches; borrowed */
 	struct open_launch *launches;
 	uint32_t count, capacity;
-	struct hash_index index; /* by place */
+	struct hash_index index; /* index by place */
 };
 
 void open_launches_release(struct open_launches *open);
 
 /*
- * A thread of `process`, identified by the item's place, has entered a call. 0, or -ENOMEM: then
- * the launch is recorded at once.
+ * Notes that a thread of `process`, identified by the item's place, has entered a call. Returns 0,
+ * or -ENOMEM with the launch recorded at once.
  */
 int open_launches_begin(struct open_launches *open, uint32_t process,
 			const struct profile_item *item);
 
-/* The call with this id has returned. No effect if the thread's last launch is another. */
+/*
+ * Records the call with this id, which has returned. Has no effect if the thread's last launch is
+ * another.
+ */
 void open_launches_end(struct open_launches *open, struct place_id place,
 		       const struct gpu_event_launch_end *end);
 
-/* Shows the numbers in use. */
+/* Passes the numbers in use to the visitor. */
 void open_launches_visit(struct open_launches *open, const struct id_visitor *visitor);
 
-/* The process sends nothing more. */
+/* Records the open launches of a process that sends nothing more. */
 void open_launches_forget(struct open_launches *open, uint32_t process);
 
 #endif

@@ -7,14 +7,14 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
-#define ANY_THREAD UINT32_MAX /* samples that are kept by process alone */
+#define ANY_THREAD UINT32_MAX /* thread of samples kept by process alone */
 
 struct spread_sample {
 	struct spread_key key;
 	struct stack_id stack;
-	struct spread_work stands; /* for: without the samples themselves */
-	struct spread_work own;    /* the samples themselves */
-	double squares;            /* n (n - 1) ns^2; then the variance */
+	struct spread_work stands; /* launches represented, without the samples themselves */
+	struct spread_work own;    /* work of the samples themselves */
+	double squares;            /* n (n - 1) ns^2; later the variance */
 };
 
 struct spread_parked {
@@ -23,14 +23,14 @@ struct spread_parked {
 	struct spread_work work;
 };
 
-/* One stack to spread over. */
+/* One stack that receives work. */
 struct part {
 	struct stack_id stack;
-	double count, ns, bytes; /* what its samples stand for */
-	double up_to;            /* as a share of the count: this and those before */
+	double count, ns, bytes; /* work that its samples stand for */
+	double up_to;            /* cumulative share of the count */
 };
 
-/* What one stack gets. */
+/* Work that one stack receives. */
 struct piece {
 	uint32_t part;
 	struct spread_work work;
@@ -41,10 +41,10 @@ struct parts {
 	uint32_t count, capacity;
 };
 
-/* What spreading needs for a while. */
+/* Working memory of a distribution. */
 struct spreading {
 	struct spread *s;
-	struct parts own, shared; /* of a thread, and of its process */
+	struct parts own, shared; /* parts of a thread, and of its process */
 	bool has_shared;
 	struct piece *pieces;
 	uint32_t capacity, turn;
@@ -100,7 +100,7 @@ static uint32_t hash_of(const struct spread_key *key, uint32_t with)
 	return hash_four(key->process, key->base.number, key->thread, with);
 }
 
-/* The sample's record, a new one if there is room; NULL: there is none. */
+/* Returns the sample's record, adding it if there is room, or NULL. */
 static struct spread_sample *get_sample(struct spread *s, const struct spread_key *key,
 					struct stack_id stack)
 {
@@ -183,14 +183,17 @@ static int parts_by_stack(const void *a, const void *b)
 		       ((const struct part *)b)->stack.number);
 }
 
-/* Also of nothing, which may be at NULL. */
+/* Sorts a list, which may be empty and NULL. */
 static void sort(void *list, uint32_t count, size_t size, int (*order)(const void *, const void *))
 {
 	if (count > 1)
 		qsort(list, count, size, order);
 }
 
-/* A stack's part by what its samples stand for, `with_own`: themselves, too. */
+/*
+ * Adds a stack's part, by the work that its samples stand for. `with_own` adds the samples
+ * themselves.
+ */
 static bool add_part(struct parts *parts, const struct spread_sample *sample, bool with_own)
 {
 	struct part part = {.stack = sample->stack,
@@ -211,7 +214,7 @@ static bool add_part(struct parts *parts, const struct spread_sample *sample, bo
 	return true;
 }
 
-/* One part for each stack. */
+/* Merges parts of one stack. */
 static void unite(struct parts *parts)
 {
 	uint32_t kept = 0;
@@ -244,7 +247,7 @@ static void accumulate(struct parts *parts)
 	}
 }
 
-/* The parts by samples [from, to). False: there is nothing to go by, or no memory. */
+/* Computes the parts of samples [from, to). Returns false without samples or memory. */
 static bool collect_parts(struct parts *parts, const struct spread *s, uint32_t from, uint32_t to,
 			  bool with_own)
 {
@@ -259,7 +262,7 @@ static bool collect_parts(struct parts *parts, const struct spread *s, uint32_t 
 	return true;
 }
 
-/* The first part that reaches beyond `share`; the last one reaches over all. */
+/* Returns the first part whose cumulative share exceeds `share`, or the last part. */
 static uint32_t part_at(const struct parts *parts, double share)
 {
 	uint32_t low = 0, high = parts->count - 1;
@@ -275,7 +278,7 @@ static uint32_t part_at(const struct parts *parts, double share)
 	return low;
 }
 
-/* Returns how many numbers from 0 on are below `end`, which is not negative. */
+/* Returns the number of integers from 0 below `end`, which is not negative. */
 static uint64_t numbers_below(double end)
 {
 	uint64_t whole = (uint64_t)end;
@@ -284,8 +287,8 @@ static uint64_t numbers_below(double end)
 }
 
 /*
- * Operations at equal distances over the parts, from an offset that differs from time to time. How
- * many pieces they make; 0: no memory.
+ * Distributes operations over the parts at equal distances, from an offset that varies. Returns the
+ * number of pieces, or 0 if memory is exhausted.
  */
 static uint32_t cut_count(struct spreading *w, const struct parts *parts, uint64_t count)
 {
@@ -306,7 +309,7 @@ static uint32_t cut_count(struct spreading *w, const struct parts *parts, uint64
 	return pieces;
 }
 
-/* The part of `total` up to `share`, and not less than `before`. */
+/* Returns `share` of `total`, at least `before`. */
 static uint64_t up_to(uint64_t total, long double share, uint64_t before)
 {
 	long double amount = share * (long double)total;
@@ -316,8 +319,8 @@ static uint64_t up_to(uint64_t total, long double share, uint64_t before)
 }
 
 /*
- * Cuts ns and bytes by what an operation of each part has on average; where that is nothing, by
- * operations.
+ * Distributes ns and bytes by the mean of an operation in each part. If all means are 0,
+ * distributes them by operations.
  */
 static void cut_amounts(struct spreading *w, const struct parts *parts, uint32_t count,
 			const struct spread_work *total)
@@ -370,7 +373,7 @@ static bool spread_one(struct spreading *w, const struct parts *parts,
 	return true;
 }
 
-/* Turns the squares of a thread's samples [from, to) into variances; see the header. */
+/* Converts the squares of a thread's samples [from, to) into variances; see the header. */
 static void estimate_errors(struct spread *s, uint32_t from, uint32_t to)
 {
 	double all = 0, squares = 0;
@@ -386,19 +389,19 @@ static void estimate_errors(struct spread *s, uint32_t from, uint32_t to)
 	}
 }
 
-/* Samples [from, to) decide nothing of which the error is known. */
+/* Clears the error of samples [from, to), which decide no work with a known error. */
 static void forget_error(struct spread *s, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
 		s->samples[i].squares = 0;
 }
 
-/* The samples of one kind of work: of a process [from, to), of a thread in it [own, own_end). */
+/* Samples of one kind of work: of a process [from, to), of one of its threads [own, own_end). */
 struct range {
 	uint32_t from, to, own, own_end;
 };
 
-/* Spreads what is parked of one thread: [from, to). */
+/* Distributes the parked work of one thread: [from, to). */
 static void spread_thread(struct spreading *w, uint32_t from, uint32_t to, const struct range *r)
 {
 	struct spread *s = w->s;
@@ -437,7 +440,7 @@ static bool is_same_kind(const struct spread_key *a, const struct spread_key *b)
 	return a->process == b->process && same_id(a->base, b->base);
 }
 
-/* Spreads what is parked of one process and kind: [from, to). */
+/* Distributes the parked work of one process and kind: [from, to). */
 static void spread_kind(struct spreading *w, uint32_t from, uint32_t to, struct range r)
 {
 	struct spread *s = w->s;
@@ -461,7 +464,7 @@ static void spread_kind(struct spreading *w, uint32_t from, uint32_t to, struct 
 	forget_error(s, r.own_end, r.to);
 }
 
-/* The greatest variance of a stack. Changes the order of the samples. */
+/* Adds the greatest variance of a stack to the statistics. Changes the order of the samples. */
 static void sum_errors(struct spread *s)
 {
 	double greatest = 0, sum = 0;
@@ -476,8 +479,10 @@ static void sum_errors(struct spread *s)
 	s->stats.variance += greatest;
 }
 
-/* Spreads all that is parked. The samples are in another order afterwards, and their errors used
- * up: their index no longer holds. */
+/*
+ * Distributes all parked work. Reorders the samples and uses up their errors: their index no longer
+ * holds.
+ */
 static void spread_all(struct spread *s)
 {
 	struct spreading w = {.s = s};
@@ -510,8 +515,8 @@ static void spread_all(struct spread *s)
 }
 
 /*
- * Room again: what is parked is spread. Samples are kept by process, as long as that makes them
- * fewer.
+ * Makes room: distributes all parked work, and merges samples by process. `of_samples`: drops all
+ * samples if merging does not halve them.
  */
 static void make_room(struct spread *s, bool of_samples)
 {
@@ -572,7 +577,7 @@ void spread_park(struct spread *s, const struct spread_key *key, struct place_id
 		add_work(&parked->work, &work);
 		return;
 	}
-	/* it stays where it is */
+	/* the work stays at its base */
 	add_work(&s->stats.parked, &work);
 	add_work(&s->stats.left, &work);
 }

@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spreads the work of launches that have no stack of their own (--max-overhead) over the stacks of
- * others. Pure: no I/O, no clock, no names.
+ * Distributes the work of launches without a stack (--max-overhead) over the stacks of samples.
  *
- * Work of one kind (a kernel's name, and in a graph where its node was made) that a thread launched
- * without a stack is parked, as sums, under a stack that says so: its base. Work of the same base
- * whose launch had a stack is a sample. Its launch stands for n launches (stack_sampler.h): for
- * itself and n - 1 of those without.
+ * Pure: no I/O, no clock, no names. A kind of work is a kernel's name, in a graph also the stack
+ * that created its node. Work that a thread launched without a stack is parked, as sums, under a
+ * stack of its kind, the base. Work of that base whose launch had a stack is a sample. Its launch
+ * represents n launches (stack_sampler.h): itself, and n - 1 launches without a stack.
  *
- * What is parked is spread in proportion to what the samples stand for: operations by the sum of
- * n - 1; their time by the sum of (n - 1) * ns, of the stacks that get operations; bytes likewise.
- * Which samples: those of the same thread; if they stand for nothing but themselves, those of all
- * threads of the process; else the same two, each sample standing for one more. Without any sample
- * what is parked stays where it is. Sums are exact: operations, ns and bytes are moved, each once.
- * Few operations go to stacks in turn, so that rare ones get their part over many threads.
+ * Parked work is distributed in proportion to the work that samples represent. Operations are
+ * distributed by the sum of n - 1. Their time is distributed by the sum of (n - 1) * ns over the
+ * stacks that get operations, and bytes by the sum of (n - 1) * bytes. The samples of the first of
+ * these sets that represents any work decide:
  *
- * The standard error of what a stack got, where a thread's own samples decided: with p the stack's
- * part of the time that all samples v = (n - 1) * ns stand for, and each launch taken with chance
- * 1 / n, independently,
+ *	samples of the thread
+ *	samples of all threads of the process
+ *	samples of the thread, each representing itself too
+ *	samples of all threads of the process, each representing itself too
  *
- *	error^2 = (1 - p)^2 * sum of n (n - 1) ns^2 of its own samples
- *		+ p^2 * the same sum of the other stacks' samples
+ * Without any sample, parked work stays at its base. Sums are exact: each operation, ns and byte is
+ * moved once. Few operations go to stacks in turn, so that rare stacks get their part over many
+ * threads.
+ *
+ * The standard error of a stack's work is known where a thread's own samples decided. Samples
+ * represent the time v = (n - 1) * ns, of which the stack has the part p. Each launch is sampled
+ * independently, with probability 1 / n. Then, with sums over samples:
+ *
+ *	error^2 = (1 - p)^2 * sum over the stack of n (n - 1) ns^2
+ *		+ p^2 * sum over the other stacks of n (n - 1) ns^2
  *
  * The estimate is a ratio of two sums, and this is its variance by linearization (Cochran, Sampling
- * Techniques, ch. 6). Errors of one stack on several threads add up as squares. A launch site that
- * no sample has seen is not in it: of k samples, one with more than 3 / k of the launches is seen
- * with 95 %.
+ * Techniques, ch. 6). Errors of one stack on several threads add up as squares. A launch site
+ * without a sample is not included. With k samples, a site with more than 3 / k of the launches is
+ * sampled with a probability of 95 %.
  *
- * Memory is bounded (`max`, and an quota): when it is full, what is parked is spread by
- * what is known by then, and from then on samples are kept by process alone.
+ * Memory is bounded by `max` and a quota. When it is full, parked work is distributed by the
+ * samples so far. From then on samples are kept by process alone.
  */
 #ifndef PROFILER_JOIN_SPREAD_H
 #define PROFILER_JOIN_SPREAD_H
@@ -39,14 +45,14 @@
 #include "profiler/model/id_remap.h"
 #include "symbolize/util/hash_index.h"
 
-/* Of parked sums, and of stacks with samples, each. */
+/* Limit of parked sums, and of stacks with samples. */
 #define SPREAD_MAX (1u << 18)
 
 struct spread_work {
 	uint64_t count, ns, bytes;
 };
 
-/* Takes what moves from the base, at a place, to a stack at the same place. */
+/* Receives work that moves from the base to a stack, at one place. */
 struct spread_output {
 	void (*move)(void *context, struct stack_id base, struct place_id place,
 		     struct stack_id stack, const struct spread_work *work);
@@ -54,13 +60,13 @@ struct spread_output {
 };
 
 struct spread_stats {
-	struct spread_work parked;   /* all that was */
-	struct spread_work borrowed; /* of it, what no error is known of */
-	struct spread_work left;     /* of it, without any sample */
-	double variance;             /* of the stack with the greatest, in ns^2 */
+	struct spread_work parked;   /* all parked work */
+	struct spread_work borrowed; /* part without a known error */
+	struct spread_work left;     /* part without any sample */
+	double variance;             /* greatest variance of a stack, ns^2 */
 };
 
-/* Whose work it is; compared as bytes. */
+/* Process, kind and thread of work; compared as bytes. */
 struct spread_key {
 	uint32_t process;
 	struct stack_id base;
@@ -77,22 +83,22 @@ struct spread {
 	struct spread_parked *parked;
 	uint32_t parked_count, parked_capacity, parked_paid;
 	struct hash_index parked_index;
-	bool is_coarse; /* it was full */
+	bool is_coarse; /* the tables were full: samples are kept by process */
 	struct spread_stats stats;
 };
 
 void spread_init(struct spread *s, const struct spread_output *output);
 void spread_release(struct spread *s);
 
-/* A sample with this stack, whose launch stands for `stands_for` launches: at least 1. */
+/* Adds a sample with this stack, whose launch represents `stands_for` launches, at least 1. */
 void spread_add_sample(struct spread *s, const struct spread_key *key, struct stack_id stack,
 		       uint32_t stands_for, uint64_t ns, uint64_t bytes);
 
-/* Work without a stack, which the caller has added to the base at this place. */
+/* Parks work without a stack, which the caller has added to the base at this place. */
 void spread_park(struct spread *s, const struct spread_key *key, struct place_id place, uint64_t ns,
 		 uint64_t bytes);
 
-/* The input has ended: spreads all. */
+/* Distributes all parked work, at the end of the input. */
 void spread_finish(struct spread *s);
 
 #endif

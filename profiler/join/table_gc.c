@@ -6,7 +6,7 @@
 #include "profiler/join/collect_private.h"
 #include "profiler/model/id_remap.h"
 
-/* Of stacks and places, by number: marked as in use, then the new ones. */
+/* Numbers of stacks and places: first marked as used, then renumbered. */
 struct numbers {
 	uint32_t *stacks, *places;
 	uint32_t stack_count, place_count;
@@ -93,7 +93,7 @@ static bool is_in_use(const void *context, uint32_t process)
 	return processes_get(&p->collect->processes, process) || id_map_find(&p->by_place, process);
 }
 
-/* False: out of memory. */
+/* Finds the processes that places refer to. Returns false if memory is exhausted. */
 static bool find_processes(struct collect *c, struct processes_in_use *p)
 {
 	*p = (struct processes_in_use){.collect = c};
@@ -124,7 +124,7 @@ static uint32_t entries(const struct collect *c)
 	       c->attribution.origin_count;
 }
 
-/* Out of memory, nothing is forgotten: the tables have limits of their own. */
+/* Drops unused entries. Without memory drops nothing: the tables have limits of their own. */
 static void forget(struct collect *c)
 {
 	struct numbers n = {.stacks = unused_numbers(stack_table_count(c->stacks)),

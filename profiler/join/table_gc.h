@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where only the last seconds of a run are kept (--last): forgets what only older items referred
- * to, so that a run of days does not grow. These are stacks and their frames, places, names of
- * processes and threads, origins of launches, and devices. What a running process has sent stays:
- * it sends each stack once.
+ * Garbage-collects tables with --last, so that a run of days does not grow.
  *
- * That takes a look at all that is kept, so it is done when the tables have grown by as much as was
- * left the last time (TABLE_GC_MOST at most), or by TABLE_GC_LEAST.
+ * Entries that only dropped items referred to are removed: stacks and their frames, places, names
+ * of processes and threads, origins of launches, and devices. Stacks that a running process has
+ * sent stay, because each is sent once.
  *
- * What stays: texts of frames (128 MiB at most, COLLECT_TARGET_BYTES), files with code
+ * A collection visits all entries. So it runs when the tables have grown by as much as was left by
+ * the last one (at most TABLE_GC_MOST), or by TABLE_GC_LEAST.
+ *
+ * Not collected are texts of frames (128 MiB at most, COLLECT_TARGET_BYTES), files with code
  * (symbolize/util/table_quota.h: 65,536) and launch shapes (timeline.h: 262,144).
  */
 #ifndef PROFILER_JOIN_TABLE_GC_H
@@ -21,15 +22,15 @@
 #define TABLE_GC_MOST 524288u
 #endif
 
-/* Zero-initialised has forgotten nothing. */
+/* Zero-initialised has collected nothing. */
 struct table_gc {
-	uint32_t at;    /* how many entries there are when the tables are looked through next */
-	uint64_t times; /* so far */
+	uint32_t at;    /* number of entries that starts the next collection */
+	uint64_t times; /* number of collections */
 };
 
 struct collect;
 
-/* Forgets if it is time. */
+/* Runs a collection if it is time. */
 void table_gc_run(struct collect *c);
 
 #endif
