@@ -46,7 +46,7 @@
  *     mappings of processes (maps.h)                                        32              64
  *   afterwards
  *     tables read from files, for names                                                    256
- *     the result's stacks and texts, and their tree (bench_naming.c)                       224
+ *     the result's stacks and texts, and their tree (bench_naming.c)       224
  *
  * The whole process stays below 500 MiB, and FLIGHT_RECORDER_BYTES more with --last:
  *

@@ -425,7 +425,7 @@ static void a_settled_process_is_compared(void **state)
 	(void)state;
 	processes_end(&b->processes, process, 5);
 	assert_ptr_equal(processes_take_expired(&b->processes, 5 + PROCESSES_LINGER_NS), process);
-	b->attribution.settling = process;
+	b->attribution.ending = process;
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 1);
 	o.process = 999; /* not another one's */
