@@ -2,9 +2,7 @@
 #include "profiler/cpu/cpu_time.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
-#include "symbolize/util/array.h"
 
 #define NOT_KEPT 0u          /* the entry of programs that are not kept */
 #define TICKS_PER_SAMPLE 2.6 /* clock ticks per sample, at least */
@@ -13,28 +11,11 @@
 
 void cpu_time_release(struct cpu_time *t)
 {
-	free(t->programs);
-	hash_index_release(&t->index);
+	record_set_release(&t->programs.set);
 	*t = (struct cpu_time){0};
 }
 
 /* ---- programs ---- */
-
-static bool program_equal(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct program_time *)records)[position].name == key;
-}
-
-static uint32_t add_program(struct cpu_time *t, const char *name)
-{
-	uint32_t hash = hash_number((uintptr_t)name);
-
-	if (!array_make_room(&t->programs, t->count, &t->capacity, sizeof(*t->programs)) ||
-	    hash_index_add(&t->index, hash, t->count) != 0)
-		return NOT_KEPT;
-	t->programs[t->count] = (struct program_time){.name = name};
-	return t->count++;
-}
 
 /*
  * Returns the entry of the program that the process runs, or the one of programs that are not kept.
@@ -42,20 +23,22 @@ static uint32_t add_program(struct cpu_time *t, const char *name)
  */
 static struct program_time *program_of(struct cpu_time *t, struct process *process)
 {
+	static const struct program_time not_kept = {.name = NULL};
+	const struct program_time program = {.name = process->comm};
 	uint32_t at;
 
-	if (t->count == 0)
-		add_program(t, NULL);
-	if (t->count == 0)
+	if (t->programs.count == 0 &&
+	    record_get(&t->programs, &not_kept.name, &not_kept) != NOT_KEPT)
 		return NULL;
 	if (process->clock.program)
-		return &t->programs[process->clock.program - 1];
-	at = hash_index_find(&t->index, hash_number((uintptr_t)process->comm), program_equal,
-			     t->programs, process->comm);
-	if (at == HASH_INDEX_NONE)
-		at = t->count < CPU_TIME_PROGRAMS_MAX ? add_program(t, process->comm) : NOT_KEPT;
+		return &t->programs.list[process->clock.program - 1];
+	at = t->programs.count < CPU_TIME_PROGRAMS_MAX
+		     ? record_get(&t->programs, &program.name, &program)
+		     : record_find(&t->programs, &program.name);
+	if (at == RECORD_NONE)
+		at = NOT_KEPT;
 	process->clock.program = at + 1;
-	return &t->programs[at];
+	return &t->programs.list[at];
 }
 
 static void note_process(struct program_time *program, const struct process *process)
@@ -105,7 +88,7 @@ void cpu_time_charge(struct cpu_time *t, struct process *process, uint64_t now_n
 	if (is_before && process->clock.has_executed) {
 		if (!process->clock.earlier) /* our own code, before the command starts */
 			return;
-		program = &t->programs[process->clock.earlier - 1];
+		program = &t->programs.list[process->clock.earlier - 1];
 	}
 	t->charged_ns += more;
 	if (!program)
@@ -132,9 +115,9 @@ void cpu_time_read(struct cpu_time *t, struct process *process, uint64_t now_ns,
 void cpu_time_restart(struct cpu_time *t)
 {
 	t->charged_ns = t->running_ns = 0;
-	for (uint32_t i = 0; i < t->count; i++) {
-		t->programs[i].charged_ns = 0;
-		t->programs[i].unread_ns = 0;
+	for (uint32_t i = 0; i < t->programs.count; i++) {
+		t->programs.list[i].charged_ns = 0;
+		t->programs.list[i].unread_ns = 0;
 	}
 }
 
@@ -161,10 +144,10 @@ static void share_unread(struct cpu_time *t, uint64_t waited_ns)
 	uint64_t ns = waited_ns > known ? waited_ns - known : 0;
 	double unread = 0;
 
-	for (uint32_t i = 0; i < t->count; i++)
-		unread += t->programs[i].unread_ns;
-	for (uint32_t i = 0; i < t->count && unread > 0; i++) {
-		struct program_time *program = &t->programs[i];
+	for (uint32_t i = 0; i < t->programs.count; i++)
+		unread += t->programs.list[i].unread_ns;
+	for (uint32_t i = 0; i < t->programs.count && unread > 0; i++) {
+		struct program_time *program = &t->programs.list[i];
 		uint64_t more = (uint64_t)((double)ns * (program->unread_ns / unread));
 
 		program->charged_ns += more;
@@ -197,15 +180,15 @@ uint64_t cpu_time_finish(struct cpu_time *t, uint64_t waited_ns, uint64_t elsewh
 	uint64_t rest, shared = 0;
 
 	share_unread(t, waited_ns);
-	for (uint32_t i = 0; i < t->count; i++)
-		lacking += lack(&t->programs[i]);
+	for (uint32_t i = 0; i < t->programs.count; i++)
+		lacking += lack(&t->programs.list[i]);
 	rest = lacking ? rest_of(t, elsewhere_ns, sample_ns) : 0;
-	for (uint32_t i = 0; i < t->count && rest; i++) {
+	for (uint32_t i = 0; i < t->programs.count && rest; i++) {
 		uint64_t until;
 
-		up_to += lack(&t->programs[i]);
+		up_to += lack(&t->programs.list[i]);
 		until = (uint64_t)(up_to * rest / lacking);
-		t->programs[i].rest_ns = until - shared;
+		t->programs.list[i].rest_ns = until - shared;
 		shared = until;
 	}
 	return rest;

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/cpu/processes.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define CPU_TIME_PROGRAMS_MAX 4096u
 
@@ -41,9 +41,8 @@ struct program_time {
 
 /* Zero-initialise. */
 struct cpu_time {
-	struct program_time *programs; /* the first entry stands for programs that are not kept */
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct program_time)
+	programs;                        /* the first entry stands for programs that are not kept */
 	uint64_t charged_ns, sampled_ns; /* totals */
 	uint64_t running_ns;             /* charged to processes that are still running */
 };

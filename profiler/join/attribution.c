@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/memory_use.h"
-#include "symbolize/util/array.h"
 
 struct launch_origin {
 	struct launch_stack stack;
@@ -45,18 +44,11 @@ void attribution_release(struct attribution *a)
 	gpu_stack_release(&a->gpu_stacks);
 	graph_nodes_release(&a->graph_nodes);
 	spread_release(&a->spread);
-	free(a->origins);
-	hash_index_release(&a->origin_index);
+	record_set_release(&a->origins.set);
 	memset(a, 0, sizeof(*a));
 }
 
 /* ---- launches ---- */
-
-static bool origin_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp((const struct launch_origin *)records + position, key,
-		      sizeof(struct launch_origin)) == 0;
-}
 
 void attribution_limit_stacks(struct attribution *a)
 {
@@ -75,29 +67,18 @@ static bool numbers_origins(const struct attribution *a)
 	       a->parts.places->mask & 1u << PLACE_THREAD;
 }
 
-static uint32_t hash_origin(const struct launch_origin *o)
-{
-	return hash_four(o->stack.number, o->tid, o->stands_for, o->is_waited);
-}
-
 /*
  * Returns the id of an origin, adding it if there are fewer than `max`. Returns ORIGIN_UNKNOWN
  * without room.
  */
 static struct origin_id number_origin(struct attribution *a, struct launch_origin key, uint32_t max)
 {
-	uint32_t hash = hash_origin(&key);
-	uint32_t at = hash_index_find(&a->origin_index, hash, origin_equal, a->origins, &key);
+	uint32_t at = record_find(&a->origins, &key);
 
-	if (at != HASH_INDEX_NONE)
-		return (struct origin_id){at};
-	if (a->origin_count >= max ||
-	    !quota_take(a->memory, sizeof(key) + HASH_INDEX_ENTRY_BYTES) ||
-	    !array_make_room(&a->origins, a->origin_count, &a->origin_capacity, sizeof(key)) ||
-	    hash_index_add(&a->origin_index, hash, a->origin_count) != 0)
-		return ORIGIN_UNKNOWN;
-	a->origins[a->origin_count] = key;
-	return (struct origin_id){a->origin_count++};
+	if (at == RECORD_NONE && a->origins.count < max &&
+	    quota_take(a->memory, sizeof(key) + HASH_INDEX_ENTRY_BYTES))
+		at = record_add(&a->origins, &key, &key);
+	return at == RECORD_NONE ? ORIGIN_UNKNOWN : (struct origin_id){at};
 }
 
 struct origin_id attribution_origin_of_many(struct attribution *a, struct launch_stack stack,
@@ -126,9 +107,9 @@ struct origin_id attribution_origin(struct attribution *a, struct launch_stack s
 
 static struct launch_origin origin_of(const struct attribution *a, struct origin_id id)
 {
-	if (!numbers_origins(a) || id.number >= a->origin_count)
+	if (!numbers_origins(a) || id.number >= a->origins.count)
 		return (struct launch_origin){{id.number}, PLACE_UNKNOWN, 1, 0};
-	return a->origins[id.number];
+	return a->origins.list[id.number];
 }
 
 /* ---- operations ---- */
@@ -414,17 +395,9 @@ static void renumber_origin(void *context, struct origin_id *origin)
 		origin->number = n->numbers[origin->number];
 }
 
-/* Rebuilds the index of origins. Cannot fail: the index has held more. */
-static void index_origins(struct attribution *a)
-{
-	hash_index_clear(&a->origin_index);
-	for (uint32_t i = 0; i < a->origin_count; i++)
-		hash_index_add(&a->origin_index, hash_origin(&a->origins[i]), i);
-}
-
 void attribution_forget_origins(struct attribution *a, struct join *join)
 {
-	struct origin_numbers n = {.count = a->origin_count};
+	struct origin_numbers n = {.count = a->origins.count};
 	uint32_t left = 0;
 
 	if (!numbers_origins(a))
@@ -438,14 +411,14 @@ void attribution_forget_origins(struct attribution *a, struct join *join)
 		if (n.numbers[i] == ID_UNUSED)
 			continue;
 		n.numbers[i] = left;
-		a->origins[left++] = a->origins[i];
+		a->origins.list[left++] = a->origins.list[i];
 	}
 	join_visit(join, renumber_origin, &n);
 	free(n.numbers);
 	quota_return(a->memory, (size_t)(n.count - left) *
 					(sizeof(struct launch_origin) + HASH_INDEX_ENTRY_BYTES));
-	a->origin_count = left;
-	index_origins(a);
+	a->origins.count = left;
+	record_reindex(&a->origins, struct launch_origin);
 }
 
 /* Visits an origin that is a stack's number. */
@@ -464,9 +437,9 @@ void attribution_visit(struct attribution *a, struct join *join, const struct id
 		join_visit(join, visit_stack_origin, &visitor);
 		return;
 	}
-	for (uint32_t i = 0; i < a->origin_count; i++)
-		visit_stack_or_mark(v, &a->origins[i].stack.number);
-	index_origins(a);
+	for (uint32_t i = 0; i < a->origins.count; i++)
+		visit_stack_or_mark(v, &a->origins.list[i].stack.number);
+	record_reindex(&a->origins, struct launch_origin);
 }
 
 static void finish_spread(struct attribution *a)

@@ -26,6 +26,7 @@
 #include "profiler/model/profile.h"
 #include "profiler/model/profile_sink.h"
 #include "profiler/model/timeline.h"
+#include "symbolize/util/record_set.h"
 
 /* Limit of launch origins. */
 #ifndef ATTRIBUTION_ORIGINS_MAX /* tests use a smaller one */
@@ -57,9 +58,7 @@ struct attribution {
 	struct graph_nodes graph_nodes;
 	/* process being finalized, which is in no table; or NULL */
 	struct process *ending;
-	struct launch_origin *origins;
-	uint32_t origin_count, origin_capacity;
-	struct hash_index origin_index;
+	RECORD_SET(struct launch_origin) origins;
 	struct time_range time_range; /* operations that begin outside are only counted; empty: all
 					 are inside */
 	bool begins_late;             /* attached processes may have launched work before */

@@ -122,9 +122,9 @@ void collect_finish_cpu_time(struct collect *c, uint64_t now_ns)
 		cpu_time_finish(&c->cpu_time, is_part ? 0 : c->waited_ns,
 				cpu->in_calls * c->options.sample_ns, c->options.sample_ns);
 	cpu->used_ns = c->cpu_time.charged_ns;
-	for (uint32_t i = 0; i < c->cpu_time.count; i++)
-		if (c->cpu_time.programs[i].rest_ns)
-			add_rest(c, &c->cpu_time.programs[i]);
+	for (uint32_t i = 0; i < c->cpu_time.programs.count; i++)
+		if (c->cpu_time.programs.list[i].rest_ns)
+			add_rest(c, &c->cpu_time.programs.list[i]);
 }
 
 /* ---- time off the CPU ---- */

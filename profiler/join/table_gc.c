@@ -121,7 +121,7 @@ static uint32_t entries(const struct collect *c)
 {
 	return stack_table_count(c->stacks) + stack_table_frame_count(c->stacks) + c->places.count +
 	       c->place_names.process_count + c->place_names.thread_count +
-	       c->attribution.origin_count;
+	       c->attribution.origins.count;
 }
 
 /* Drops unused entries. Without memory drops nothing: the tables have limits of their own. */

@@ -559,7 +559,7 @@ static void without_threads_an_origin_is_a_stack(void **state)
 		assert_same_number(attribution_origin(&b->attribution, launched_at(b->launch), tid),
 				   b->launch);
 	assert_same_number(attribution_origin(&b->attribution, LAUNCH_UNKNOWN, 5), LAUNCH_UNKNOWN);
-	assert_int_equal(b->attribution.origin_count, 0);
+	assert_int_equal(b->attribution.origins.count, 0);
 	free_bench(b);
 }
 
@@ -582,7 +582,7 @@ static void threads_without_number_take_no_memory(void **state)
 				90, &o);
 	attribution_add(&b->attribution,
 			attribution_origin(&b->attribution, launched_at(b->capture), 1), 90, &o);
-	assert_int_equal(b->attribution.origin_count, 102);
+	assert_int_equal(b->attribution.origins.count, 102);
 	expect_row(b, ROW_GPU, "cudaCapture;k", 1, 1);
 	expect_place(b, row_of(b, ROW_GPU, "cudaCapture;k"), PLACE_UNKNOWN, PLACE_UNKNOWN,
 		     PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN);

@@ -65,9 +65,9 @@ static uint64_t finish(struct bench *b, uint64_t waited_ns)
 
 static const struct program_time *find(const struct bench *b, const char *name)
 {
-	for (uint32_t i = 0; i < b->time.count; i++)
-		if (b->time.programs[i].name == name)
-			return &b->time.programs[i];
+	for (uint32_t i = 0; i < b->time.programs.count; i++)
+		if (b->time.programs.list[i].name == name)
+			return &b->time.programs.list[i];
 	return NULL;
 }
 
@@ -109,8 +109,8 @@ static void samples_and_rest_add_up(void **state)
 			charged += used;
 		}
 		rest = finish(b, 0);
-		for (uint32_t i = 0; i < b->time.count; i++)
-			sum += b->time.programs[i].rest_ns;
+		for (uint32_t i = 0; i < b->time.programs.count; i++)
+			sum += b->time.programs.list[i].rest_ns;
 		EXPECT(&r, sum == rest);
 		EXPECT(&r, rest == 0 || sampled + rest == charged);
 		EXPECT(&r, charged == b->time.charged_ns);
@@ -244,9 +244,9 @@ static void many_programs_count_as_one(void **state)
 	for (int i = 0; i < PROGRAMS; i++)
 		cpu_time_charge(&b->time, start(b, names[i]), CPU_TIME_END, S, false);
 	assert_int_equal(finish(b, 0), PROGRAMS * S);
-	assert_int_equal(b->time.count, CPU_TIME_PROGRAMS_MAX);
-	assert_int_equal(b->time.programs[0].rest_ns, 11 * S);
-	assert_null(b->time.programs[0].name);
+	assert_int_equal(b->time.programs.count, CPU_TIME_PROGRAMS_MAX);
+	assert_int_equal(b->time.programs.list[0].rest_ns, 11 * S);
+	assert_null(b->time.programs.list[0].name);
 }
 
 static void without_memory_sums_stay(void **state)

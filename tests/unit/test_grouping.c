@@ -483,7 +483,7 @@ static void random_launches(void **state)
 		kernels[stack][thread]++;
 		run_kernel(&l, id);
 	}
-	assert_int_equal(l.a.origin_count, STACKS * THREADS);
+	assert_int_equal(l.a.origins.count, STACKS * THREADS);
 	for (uint32_t stack = 0; stack < STACKS; stack++)
 		for (uint32_t thread = 0; thread < THREADS; thread++)
 			EXPECT(&prng, kernels_of(&l, launched_at(stacks[stack]),
