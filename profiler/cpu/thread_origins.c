@@ -126,16 +126,9 @@ void thread_origins_visit(struct thread_origins *o, const struct id_visitor *v)
 void thread_origins_forget(struct thread_origins *o, uint32_t process)
 {
 	for (uint32_t i = o->threads.count; i-- > 0;) {
-		struct thread_key key = o->threads.list[i].key, last;
-
-		if (key.process != process)
+		if (o->threads.list[i].key.process != process)
 			continue;
-		hash_index_remove(&o->threads.set.index, hash_bytes(&key, sizeof(key)), i);
-		last = o->threads.list[--o->threads.count].key;
-		if (i < o->threads.count)
-			hash_index_move(&o->threads.set.index, hash_bytes(&last, sizeof(last)),
-					o->threads.count, i);
-		o->threads.list[i] = o->threads.list[o->threads.count];
+		record_remove(&o->threads, struct thread_key, i);
 		quota_return(o->quota, THREAD_BYTES);
 	}
 }

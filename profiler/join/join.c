@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/join/join_links.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/queue.h"
 
 struct probe {
@@ -42,9 +42,7 @@ struct join {
 	uint32_t newest; /* JOIN_REMEMBERED; also the limit of pending items */
 	uint32_t ended[JOIN_ENDED_MAX], ended_count; /* ended processes not yet forgotten */
 
-	struct thread *threads;
-	uint32_t thread_count, thread_capacity;
-	struct hash_index thread_index;
+	RECORD_SET(struct thread) threads;
 	uint32_t uprobes_held, launches_held; /* total of all threads' queues */
 
 	struct links links;
@@ -80,10 +78,9 @@ void join_free(struct join *c)
 {
 	if (!c)
 		return;
-	for (uint32_t i = 0; i < c->thread_count; i++)
-		release_thread(&c->threads[i]);
-	free(c->threads);
-	hash_index_release(&c->thread_index);
+	for (uint32_t i = 0; i < c->threads.count; i++)
+		release_thread(&c->threads.list[i]);
+	record_set_release(&c->threads.set);
 	links_release(&c->links);
 	queue_release(&c->orphans);
 	free(c);
@@ -103,12 +100,12 @@ static size_t queue_memory(const struct queue *q)
 size_t join_memory(const struct join *c)
 {
 	size_t bytes = sizeof(*c) + links_memory(&c->links) + queue_memory(&c->orphans) +
-		       c->thread_capacity * sizeof(*c->threads) +
-		       c->thread_index.capacity * sizeof(*c->thread_index.slots);
+		       c->threads.capacity * sizeof(*c->threads.list) +
+		       c->threads.set.index.capacity * sizeof(*c->threads.set.index.slots);
 
-	for (uint32_t i = 0; i < c->thread_count; i++)
-		bytes +=
-			queue_memory(&c->threads[i].probes) + queue_memory(&c->threads[i].launches);
+	for (uint32_t i = 0; i < c->threads.count; i++)
+		bytes += queue_memory(&c->threads.list[i].probes) +
+			 queue_memory(&c->threads.list[i].launches);
 	return bytes;
 }
 
@@ -256,8 +253,8 @@ static void decide_launches(struct join *c, struct thread *t, bool final)
 
 static void decide_all_launches(struct join *c, bool final)
 {
-	for (uint32_t i = 0; i < c->thread_count; i++)
-		decide_launches(c, &c->threads[i], final);
+	for (uint32_t i = 0; i < c->threads.count; i++)
+		decide_launches(c, &c->threads.list[i], final);
 }
 
 /* ---- threads ---- */
@@ -267,40 +264,29 @@ struct key {
 	uint32_t id;
 };
 
-static bool thread_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct thread *t = (const struct thread *)records + position;
-	const struct key *k = key;
-
-	return t->process == k->process && t->tid == k->id;
-}
-
 /* Removes threads with empty queues. Keeps the order of the others. */
 static void forget_idle_threads(struct join *c)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < c->thread_count; i++) {
-		struct thread *t = &c->threads[i];
-		uint32_t hash = hash_pair(t->process, t->tid);
+	for (uint32_t i = 0; i < c->threads.count; i++) {
+		struct thread *t = &c->threads.list[i];
 
-		hash_index_remove(&c->thread_index, hash, i);
 		if (!queue_length(&t->probes) && !queue_length(&t->launches)) {
 			release_thread(t);
 			continue;
 		}
-		/* cannot fail: the thread had a slot before */
-		hash_index_add(&c->thread_index, hash, kept);
-		c->threads[kept++] = *t;
+		c->threads.list[kept++] = *t;
 	}
-	c->thread_count = kept;
+	c->threads.count = kept;
+	record_reindex(&c->threads, struct key);
 }
 
 /* Decides everything of the older half of the threads, without waiting. */
 static void flush_old_threads(struct join *c)
 {
-	for (uint32_t i = 0; i < c->thread_count / 2; i++) {
-		struct thread *t = &c->threads[i];
+	for (uint32_t i = 0; i < c->threads.count / 2; i++) {
+		struct thread *t = &c->threads.list[i];
 
 		decide_launches(c, t, true);
 		drop_probes(c, t, queue_length(&t->probes));
@@ -308,52 +294,37 @@ static void flush_old_threads(struct join *c)
 }
 
 /*
- * Makes room for one more thread. A full array grows if few threads can be removed, so that the
- * cost per thread stays low. Far above the number of active threads in real programs, the oldest
- * threads are flushed instead.
+ * Makes room for one more thread. A full set grows if few threads can be removed, so that the cost
+ * per thread stays low. Far above the number of active threads in real programs, the oldest threads
+ * are flushed instead.
  */
-static bool make_thread_room(struct join *c)
+static void make_thread_room(struct join *c)
 {
-	uint32_t crowded = c->thread_capacity - c->thread_capacity / 4;
-	uint32_t capacity = c->thread_capacity ? c->thread_capacity * 2 : 64;
-	struct thread *threads;
+	uint32_t crowded = c->threads.capacity - c->threads.capacity / 4;
 
-	if (c->thread_count < c->thread_capacity)
-		return true;
+	if (c->threads.count < c->threads.capacity)
+		return;
 	forget_idle_threads(c);
-	if (c->thread_count < crowded)
-		return true;
-	if (c->thread_capacity >= c->newest / 8 && c->thread_count > 1) {
-		flush_old_threads(c);
-		forget_idle_threads(c);
-		return true;
-	}
-	threads = realloc(c->threads, capacity * sizeof(*threads));
-	if (!threads)
-		return false;
-	c->threads = threads;
-	c->thread_capacity = capacity;
-	return true;
+	if (c->threads.count < crowded || c->threads.capacity < c->newest / 8 ||
+	    c->threads.count <= 1)
+		return;
+	flush_old_threads(c);
+	forget_idle_threads(c);
 }
 
 static struct thread *get_thread(struct join *c, uint32_t process, uint32_t tid)
 {
-	struct key key = {process, tid};
-	uint32_t hash = hash_pair(process, tid);
-	uint32_t at = hash_index_find(&c->thread_index, hash, thread_equal, c->threads, &key);
-	struct thread *t;
+	const struct key key = {process, tid};
+	struct thread new = {.process = process, .tid = tid};
+	uint32_t at = record_find(&c->threads, &key);
 
-	if (at != HASH_INDEX_NONE)
-		return &c->threads[at];
-	if (!make_thread_room(c) || hash_index_add(&c->thread_index, hash, c->thread_count) != 0)
-		return NULL;
-	t = &c->threads[c->thread_count++];
-	memset(t, 0, sizeof(*t));
-	t->process = process;
-	t->tid = tid;
-	queue_init(&t->probes, sizeof(struct probe));
-	queue_init(&t->launches, sizeof(struct launch));
-	return t;
+	if (at == RECORD_NONE) {
+		make_thread_room(c);
+		queue_init(&new.probes, sizeof(struct probe));
+		queue_init(&new.launches, sizeof(struct launch));
+		at = record_add(&c->threads, &key, &new);
+	}
+	return at == RECORD_NONE ? NULL : &c->threads.list[at];
 }
 
 /*
@@ -362,10 +333,10 @@ static struct thread *get_thread(struct join *c, uint32_t process, uint32_t tid)
  */
 static void drop_old_probes(struct join *c)
 {
-	uint32_t share = c->uprobes_held / c->thread_count / 2;
+	uint32_t share = c->uprobes_held / c->threads.count / 2;
 
-	for (uint32_t i = 0; i < c->thread_count; i++) {
-		struct thread *t = &c->threads[i];
+	for (uint32_t i = 0; i < c->threads.count; i++) {
+		struct thread *t = &c->threads.list[i];
 		uint32_t n = queue_length(&t->probes);
 
 		if (n >= share)
@@ -654,8 +625,8 @@ static void forget_ended(struct join *c)
 
 void join_end_process(struct join *c, uint32_t process)
 {
-	for (uint32_t i = 0; i < c->thread_count; i++) {
-		struct thread *t = &c->threads[i];
+	for (uint32_t i = 0; i < c->threads.count; i++) {
+		struct thread *t = &c->threads.list[i];
 
 		if (t->process != process)
 			continue;
@@ -676,8 +647,8 @@ void join_visit(struct join *c, void (*visit)(void *context, struct origin_id *o
 	for (uint32_t i = 0; i < c->links.used; i++)
 		if (link_is_decided(&c->links.links[i]))
 			visit(context, &c->links.links[i].origin);
-	for (uint32_t i = 0; i < c->thread_count; i++) {
-		const struct queue *probes = &c->threads[i].probes;
+	for (uint32_t i = 0; i < c->threads.count; i++) {
+		const struct queue *probes = &c->threads.list[i].probes;
 
 		for (uint32_t k = 0; k < queue_length(probes); k++)
 			visit(context, &((struct probe *)queue_at(probes, k))->origin);
@@ -688,8 +659,8 @@ void join_finish(struct join *c)
 {
 	c->probes_until_ns = UINT64_MAX - JOIN_TIMEOUT_NS;
 	decide_all_launches(c, true);
-	for (uint32_t i = 0; i < c->thread_count; i++)
-		drop_probes(c, &c->threads[i], queue_length(&c->threads[i].probes));
+	for (uint32_t i = 0; i < c->threads.count; i++)
+		drop_probes(c, &c->threads.list[i], queue_length(&c->threads.list[i].probes));
 	while (give_up_oldest_orphan(c))
 		;
 	for (uint32_t i = 0; i < c->links.used; i++)

@@ -2,48 +2,21 @@
 #include "profiler/join/open_calls.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include "symbolize/util/array.h"
-
-static bool is_thread(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct open_call *)records)[position].tid == *(const uint32_t *)key;
-}
 
 static struct open_call *find(const struct open_calls *o, uint32_t tid)
 {
-	uint32_t at = hash_index_find(&o->index, hash_number(tid), is_thread, o->calls, &tid);
+	uint32_t at = record_find(&o->calls, &tid);
 
-	return at == HASH_INDEX_NONE ? NULL : &o->calls[at];
-}
-
-static struct open_call *add(struct open_calls *o, uint32_t tid)
-{
-	if (!array_make_room(&o->calls, o->count, &o->capacity, sizeof(*o->calls)) ||
-	    hash_index_add(&o->index, hash_number(tid), o->count) != 0)
-		return NULL;
-	return &o->calls[o->count++];
-}
-
-/* Removes a call, moving the last one into the hole. */
-static void remove_call(struct open_calls *o, struct open_call *call)
-{
-	uint32_t at = (uint32_t)(call - o->calls), last = --o->count;
-
-	hash_index_remove(&o->index, hash_number(call->tid), at);
-	hash_index_move(&o->index, hash_number(o->calls[last].tid), last, at);
-	*call = o->calls[last];
+	return at == RECORD_NONE ? NULL : &o->calls.list[at];
 }
 
 int open_calls_enter(struct open_calls *o, const struct open_call *call)
 {
-	struct open_call *thread = find(o, call->tid);
+	uint32_t at = record_get(&o->calls, &call->tid, call);
 
-	if (!thread)
-		thread = add(o, call->tid);
-	if (!thread)
+	if (at == RECORD_NONE)
 		return -ENOMEM;
-	*thread = *call;
+	o->calls.list[at] = *call;
 	return 0;
 }
 
@@ -54,7 +27,7 @@ bool open_calls_leave(struct open_calls *o, uint32_t tid, uint64_t start_ns, str
 	if (!thread || thread->start_ns != start_ns)
 		return false;
 	*call = *thread;
-	remove_call(o, thread);
+	record_remove(&o->calls, uint32_t, (uint32_t)(thread - o->calls.list));
 	if (call->taken_ns)
 		call->start_ns = call->taken_ns;
 	return true;
@@ -63,8 +36,8 @@ bool open_calls_leave(struct open_calls *o, uint32_t tid, uint64_t start_ns, str
 bool open_calls_take(struct open_calls *o, uint32_t process, uint64_t now_ns, uint32_t *position,
 		     struct open_call *call)
 {
-	while (*position < o->count) {
-		struct open_call *thread = &o->calls[(*position)++];
+	while (*position < o->calls.count) {
+		struct open_call *thread = &o->calls.list[(*position)++];
 
 		if (thread->taken_ns || (process && thread->process != process))
 			continue;
@@ -77,22 +50,20 @@ bool open_calls_take(struct open_calls *o, uint32_t process, uint64_t now_ns, ui
 
 void open_calls_visit(struct open_calls *o, const struct id_visitor *v)
 {
-	for (uint32_t i = 0; i < o->count; i++) {
-		visit_stack(v, &o->calls[i].stack);
-		visit_place(v, &o->calls[i].place);
+	for (uint32_t i = 0; i < o->calls.count; i++) {
+		visit_stack(v, &o->calls.list[i].stack);
+		visit_place(v, &o->calls.list[i].place);
 	}
 }
 
 void open_calls_release(struct open_calls *o)
 {
-	free(o->calls);
-	hash_index_release(&o->index);
-	*o = (struct open_calls){0};
+	record_set_release(&o->calls.set);
 }
 
 void open_calls_forget(struct open_calls *o, uint32_t process)
 {
-	for (uint32_t i = o->count; i-- > 0;)
-		if (o->calls[i].process == process)
-			remove_call(o, &o->calls[i]);
+	for (uint32_t i = o->calls.count; i-- > 0;)
+		if (o->calls.list[i].process == process)
+			record_remove(&o->calls, uint32_t, i);
 }

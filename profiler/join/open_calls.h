@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/model/id_remap.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 struct open_call {
+	uint32_t tid; /* key */
+	uint32_t process;
 	uint64_t start_ns;
-	uint32_t process, tid;
 	struct stack_id stack; /* only passed through, like `place` */
 	struct place_id place;
 	uint64_t taken_ns; /* time at which the call was taken out without having returned; 0: not
@@ -24,9 +25,7 @@ struct open_call {
 
 /* Zero-initialised is empty. */
 struct open_calls {
-	struct open_call *calls;
-	uint32_t count, capacity;
-	struct hash_index index; /* index by tid */
+	RECORD_SET(struct open_call) calls;
 };
 
 /*

@@ -16,19 +16,18 @@
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/model/id_remap.h"
 #include "profiler/model/profile_sink.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 struct open_launch {
-	struct profile_item item; /* without a duration */
+	struct place_id place; /* key */
 	uint32_t process;
+	struct profile_item item; /* without a duration */
 };
 
 /* Zero-initialise, then set the sink. */
 struct open_launches {
 	struct profile_sink *sink; /* receives the launches; borrowed */
-	struct open_launch *launches;
-	uint32_t count, capacity;
-	struct hash_index index; /* index by place */
+	RECORD_SET(struct open_launch) launches;
 };
 
 void open_launches_release(struct open_launches *open);

@@ -55,21 +55,10 @@ void spread_init(struct spread *s, const struct spread_output *output)
 	*s = (struct spread){.output = *output, .max = SPREAD_MAX};
 }
 
-static void forget_samples(struct spread *s)
-{
-	hash_index_release(&s->sample_index);
-	s->sample_count = 0;
-}
-
 void spread_release(struct spread *s)
 {
-	free(s->samples);
-	free(s->parked);
-	hash_index_release(&s->sample_index);
-	hash_index_release(&s->parked_index);
-	s->samples = NULL;
-	s->parked = NULL;
-	s->sample_count = s->parked_count = 0;
+	record_set_release(&s->samples.set);
+	record_set_release(&s->parked.set);
 }
 
 static void add_work(struct spread_work *to, const struct spread_work *work)
@@ -81,62 +70,47 @@ static void add_work(struct spread_work *to, const struct spread_work *work)
 
 /* ---- samples and what is parked ---- */
 
-static bool sample_equal(const void *records, uint32_t position, const void *key)
+struct sample_key {
+	struct spread_key key;
+	struct stack_id stack;
+};
+
+struct parked_key {
+	struct spread_key key;
+	struct place_id place;
+};
+
+static bool has_room(const struct spread *s, uint32_t count, uint32_t *paid, size_t size)
 {
-	const struct spread_sample *a = (const struct spread_sample *)records + position, *b = key;
-
-	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && same_id(a->stack, b->stack);
-}
-
-static bool parked_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct spread_parked *a = (const struct spread_parked *)records + position, *b = key;
-
-	return memcmp(&a->key, &b->key, sizeof(a->key)) == 0 && same_id(a->place, b->place);
-}
-
-static uint32_t hash_of(const struct spread_key *key, uint32_t with)
-{
-	return hash_four(key->process, key->base.number, key->thread, with);
+	return count < s->max &&
+	       quota_extend(s->memory, count, paid, size + HASH_INDEX_ENTRY_BYTES);
 }
 
 /* Returns the sample's record, adding it if there is room, or NULL. */
 static struct spread_sample *get_sample(struct spread *s, const struct spread_key *key,
 					struct stack_id stack)
 {
-	const struct spread_sample new = {.key = *key, .stack = stack};
-	uint32_t hash = hash_of(key, stack.number);
-	uint32_t at = hash_index_find(&s->sample_index, hash, sample_equal, s->samples, &new);
+	const struct sample_key id = {*key, stack};
+	uint32_t at = record_find(&s->samples, &id);
 
-	if (at != HASH_INDEX_NONE)
-		return &s->samples[at];
-	if (s->sample_count >= s->max ||
-	    !quota_extend(s->memory, s->sample_count, &s->samples_paid,
-			  sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
-	    !array_make_room(&s->samples, s->sample_count, &s->sample_capacity, sizeof(new)) ||
-	    hash_index_add(&s->sample_index, hash, s->sample_count) != 0)
-		return NULL;
-	s->samples[s->sample_count] = new;
-	return &s->samples[s->sample_count++];
+	if (at == RECORD_NONE &&
+	    has_room(s, s->samples.count, &s->samples_paid, sizeof(struct spread_sample)))
+		at = record_add(&s->samples, &id,
+				&((struct spread_sample){.key = *key, .stack = stack}));
+	return at == RECORD_NONE ? NULL : &s->samples.list[at];
 }
 
 static struct spread_parked *get_parked(struct spread *s, const struct spread_key *key,
 					struct place_id place)
 {
-	const struct spread_parked new = {.key = *key, .place = place};
-	uint32_t hash = hash_of(key, place.number);
-	uint32_t at = hash_index_find(&s->parked_index, hash, parked_equal, s->parked, &new);
+	const struct parked_key id = {*key, place};
+	uint32_t at = record_find(&s->parked, &id);
 
-	if (at != HASH_INDEX_NONE)
-		return &s->parked[at];
-	if (s->parked_count >= s->max ||
-	    !quota_extend(s->memory, s->parked_count, &s->parked_paid,
-			  sizeof(new) + HASH_INDEX_ENTRY_BYTES) ||
-	    !array_make_room(&s->parked, s->parked_count, &s->parked_capacity, sizeof(new)) ||
-	    hash_index_add(&s->parked_index, hash, s->parked_count) != 0)
-		return NULL;
-	s->parked[s->parked_count] = new;
-	return &s->parked[s->parked_count++];
+	if (at == RECORD_NONE &&
+	    has_room(s, s->parked.count, &s->parked_paid, sizeof(struct spread_parked)))
+		at = record_add(&s->parked, &id,
+				&((struct spread_parked){.key = *key, .place = place}));
+	return at == RECORD_NONE ? NULL : &s->parked.list[at];
 }
 
 /* ---- spreading ---- */
@@ -253,7 +227,7 @@ static bool collect_parts(struct parts *parts, const struct spread *s, uint32_t 
 {
 	parts->count = 0;
 	for (uint32_t i = from; i < to; i++)
-		if (!add_part(parts, &s->samples[i], with_own))
+		if (!add_part(parts, &s->samples.list[i], with_own))
 			return false;
 	if (parts->count == 0)
 		return false;
@@ -379,13 +353,14 @@ static void estimate_errors(struct spread *s, uint32_t from, uint32_t to)
 	double all = 0, squares = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		all += (double)s->samples[i].stands.ns;
-		squares += s->samples[i].squares;
+		all += (double)s->samples.list[i].stands.ns;
+		squares += s->samples.list[i].squares;
 	}
 	for (uint32_t i = from; i < to && all > 0; i++) {
-		double own = s->samples[i].squares, p = (double)s->samples[i].stands.ns / all;
+		double own = s->samples.list[i].squares,
+		       p = (double)s->samples.list[i].stands.ns / all;
 
-		s->samples[i].squares = (1 - p) * (1 - p) * own + p * p * (squares - own);
+		s->samples.list[i].squares = (1 - p) * (1 - p) * own + p * p * (squares - own);
 	}
 }
 
@@ -393,7 +368,7 @@ static void estimate_errors(struct spread *s, uint32_t from, uint32_t to)
 static void forget_error(struct spread *s, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
-		s->samples[i].squares = 0;
+		s->samples.list[i].squares = 0;
 }
 
 /* Samples of one kind of work: of a process [from, to), of one of its threads [own, own_end). */
@@ -425,10 +400,10 @@ static void spread_thread(struct spreading *w, uint32_t from, uint32_t to, const
 	if (borrows)
 		forget_error(s, r->own, r->own_end);
 	for (uint32_t i = from; i < to; i++) {
-		const struct spread_work *work = &s->parked[i].work;
+		const struct spread_work *work = &s->parked.list[i].work;
 
 		add_work(&s->stats.parked, work);
-		if (!parts || !spread_one(w, parts, &s->parked[i]))
+		if (!parts || !spread_one(w, parts, &s->parked.list[i]))
 			add_work(&s->stats.left, work);
 		else if (borrows)
 			add_work(&s->stats.borrowed, work);
@@ -449,15 +424,15 @@ static void spread_kind(struct spreading *w, uint32_t from, uint32_t to, struct 
 	w->has_shared = false;
 	r.own_end = r.from;
 	for (uint32_t i = from; i < to; i = end) {
-		uint32_t thread = s->parked[i].key.thread, before = r.own_end;
+		uint32_t thread = s->parked.list[i].key.thread, before = r.own_end;
 
-		for (end = i + 1; end < to && s->parked[end].key.thread == thread;)
+		for (end = i + 1; end < to && s->parked.list[end].key.thread == thread;)
 			end++;
-		for (r.own = before; r.own < r.to && s->samples[r.own].key.thread < thread;)
+		for (r.own = before; r.own < r.to && s->samples.list[r.own].key.thread < thread;)
 			r.own++;
 		forget_error(s, before, r.own);
 		for (r.own_end = r.own;
-		     r.own_end < r.to && s->samples[r.own_end].key.thread == thread;)
+		     r.own_end < r.to && s->samples.list[r.own_end].key.thread == thread;)
 			r.own_end++;
 		spread_thread(w, i, end, &r);
 	}
@@ -469,11 +444,11 @@ static void sum_errors(struct spread *s)
 {
 	double greatest = 0, sum = 0;
 
-	sort(s->samples, s->sample_count, sizeof(*s->samples), by_stack);
-	for (uint32_t i = 0; i < s->sample_count; i++) {
-		if (i > 0 && !same_id(s->samples[i].stack, s->samples[i - 1].stack))
+	sort(s->samples.list, s->samples.count, sizeof(*s->samples.list), by_stack);
+	for (uint32_t i = 0; i < s->samples.count; i++) {
+		if (i > 0 && !same_id(s->samples.list[i].stack, s->samples.list[i - 1].stack))
 			sum = 0;
-		sum += s->samples[i].squares;
+		sum += s->samples.list[i].squares;
 		greatest = sum > greatest ? sum : greatest;
 	}
 	s->stats.variance += greatest;
@@ -489,26 +464,27 @@ static void spread_all(struct spread *s)
 	struct range r = {0};
 	uint32_t end;
 
-	sort(s->samples, s->sample_count, sizeof(*s->samples), by_thread_and_stack);
-	sort(s->parked, s->parked_count, sizeof(*s->parked), by_thread_and_place);
-	for (uint32_t i = 0; i < s->parked_count; i = end) {
-		const struct spread_key key = {s->parked[i].key.process, s->parked[i].key.base, 0};
+	sort(s->samples.list, s->samples.count, sizeof(*s->samples.list), by_thread_and_stack);
+	sort(s->parked.list, s->parked.count, sizeof(*s->parked.list), by_thread_and_place);
+	for (uint32_t i = 0; i < s->parked.count; i = end) {
+		const struct spread_key key = {s->parked.list[i].key.process,
+					       s->parked.list[i].key.base, 0};
 
-		for (end = i + 1; end < s->parked_count && is_same_kind(&s->parked[end].key, &key);)
+		for (end = i + 1;
+		     end < s->parked.count && is_same_kind(&s->parked.list[end].key, &key);)
 			end++;
 		for (r.from = r.to;
-		     r.from < s->sample_count && by_key(&s->samples[r.from].key, &key) < 0;)
+		     r.from < s->samples.count && by_key(&s->samples.list[r.from].key, &key) < 0;)
 			r.from++;
 		forget_error(s, r.to, r.from);
 		for (r.to = r.from;
-		     r.to < s->sample_count && is_same_kind(&s->samples[r.to].key, &key);)
+		     r.to < s->samples.count && is_same_kind(&s->samples.list[r.to].key, &key);)
 			r.to++;
 		spread_kind(&w, i, end, r);
 	}
-	forget_error(s, r.to, s->sample_count);
+	forget_error(s, r.to, s->samples.count);
 	sum_errors(s);
-	hash_index_release(&s->parked_index);
-	s->parked_count = 0;
+	record_set_clear(&s->parked.set);
 	free(w.own.list);
 	free(w.shared.list);
 	free(w.pieces);
@@ -520,15 +496,15 @@ static void spread_all(struct spread *s)
  */
 static void make_room(struct spread *s, bool of_samples)
 {
-	uint32_t count = s->sample_count;
+	uint32_t count = s->samples.count;
 	struct spread_sample *all;
 
 	spread_all(s);
 	s->is_coarse = true;
 	all = malloc((size_t)count * sizeof(*all));
 	if (all && count)
-		memcpy(all, s->samples, count * sizeof(*all));
-	forget_samples(s);
+		memcpy(all, s->samples.list, count * sizeof(*all));
+	record_set_clear(&s->samples.set);
 	for (uint32_t i = 0; all && i < count; i++) {
 		const struct spread_key key = {all[i].key.process, all[i].key.base, ANY_THREAD};
 		struct spread_sample *sample = get_sample(s, &key, all[i].stack);
@@ -538,8 +514,8 @@ static void make_room(struct spread *s, bool of_samples)
 		add_work(&sample->stands, &all[i].stands);
 		add_work(&sample->own, &all[i].own);
 	}
-	if (of_samples && s->sample_count > count / 2)
-		forget_samples(s);
+	if (of_samples && s->samples.count > count / 2)
+		record_set_clear(&s->samples.set);
 	free(all);
 }
 
@@ -585,5 +561,5 @@ void spread_park(struct spread *s, const struct spread_key *key, struct place_id
 void spread_finish(struct spread *s)
 {
 	spread_all(s);
-	forget_samples(s);
+	record_set_clear(&s->samples.set);
 }

@@ -43,7 +43,7 @@
 #include <stdint.h>
 #include "profiler/base/quota.h"
 #include "profiler/model/id_remap.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 /* Limit of parked sums, and of stacks with samples. */
 #define SPREAD_MAX (1u << 18)
@@ -77,13 +77,10 @@ struct spread {
 	struct spread_output output;
 	struct quota *memory; /* borrowed; NULL: no limit */
 	uint32_t max;         /* spread_init sets SPREAD_MAX */
-	struct spread_sample *samples;
-	uint32_t sample_count, sample_capacity, samples_paid;
-	struct hash_index sample_index;
-	struct spread_parked *parked;
-	uint32_t parked_count, parked_capacity, parked_paid;
-	struct hash_index parked_index;
-	bool is_coarse; /* the tables were full: samples are kept by process */
+	RECORD_SET(struct spread_sample) samples;
+	RECORD_SET(struct spread_parked) parked;
+	uint32_t samples_paid, parked_paid; /* maximum numbers so far, charged to the quota */
+	bool is_coarse;                     /* the tables were full: samples are kept by process */
 	struct spread_stats stats;
 };
 

@@ -12,6 +12,18 @@ void record_set_reindex(struct record_set *set, size_t key_size, size_t record_s
 		hash_index_add(&set->index, hash_bytes(record, key_size), i); /* there is room */
 }
 
+void record_set_remove(struct record_set *set, uint32_t at, size_t key_size, size_t record_size)
+{
+	char *removed = (char *)set->records + at * record_size;
+	const char *last = (const char *)set->records + --set->count * record_size;
+
+	hash_index_remove(&set->index, hash_bytes(removed, key_size), at);
+	if (at == set->count)
+		return;
+	hash_index_move(&set->index, hash_bytes(last, key_size), set->count, at);
+	memcpy(removed, last, record_size);
+}
+
 void record_set_clear(struct record_set *set)
 {
 	hash_index_clear(&set->index);

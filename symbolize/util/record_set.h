@@ -98,6 +98,9 @@ static inline uint32_t record_set_get(struct record_set *set, const void *key, s
  */
 void record_set_reindex(struct record_set *set, size_t key_size, size_t record_size);
 
+/* Removes the record at `at`, and moves the last record there. */
+void record_set_remove(struct record_set *set, uint32_t at, size_t key_size, size_t record_size);
+
 /* Takes all records out, and keeps the room. */
 void record_set_clear(struct record_set *set);
 
@@ -115,7 +118,9 @@ void record_set_release(struct record_set *set);
 #define record_add_hashed(s, hash, record) \
 	record_set_add(&(s)->set, (hash), (record), sizeof(*(s)->list))
 
-/* Calls record_set_reindex for keys of this type. */
+/* Call record_set_remove and record_set_reindex for keys of this type. */
+#define record_remove(s, key_type, at) \
+	record_set_remove(&(s)->set, (at), sizeof(key_type), sizeof(*(s)->list))
 #define record_reindex(s, key_type) \
 	record_set_reindex(&(s)->set, sizeof(key_type), sizeof(*(s)->list))
 

@@ -82,7 +82,7 @@ static void a_call_is_entered_and_left(void **state)
 	enter(o, PROCESS, 7, 20);
 	assert_int_equal(leave(o, 7, 20), 20);
 	assert_int_equal(leave(o, 8, 10), 10);
-	assert_int_equal(o->count, 0);
+	assert_int_equal(o->calls.count, 0);
 }
 
 static void a_return_without_its_entry_is_recognised(void **state)
@@ -107,7 +107,7 @@ static void a_call_without_its_return_is_forgotten(void **state)
 	assert_int_equal(leave(o, 7, 10), 0);
 	assert_int_equal(leave(o, 7, 20), 0);
 	assert_int_equal(leave(o, 7, 30), 30);
-	assert_int_equal(o->count, 0);
+	assert_int_equal(o->calls.count, 0);
 }
 
 /* The kernel gives a thread's id to another process's. */
@@ -135,7 +135,7 @@ static void calls_are_taken_out_once(void **state)
 	/* it continues from there, if it returns after all */
 	for (uint32_t tid = 10; tid < 20; tid++)
 		assert_int_equal(leave(o, tid, tid), tid % 2 ? 100 : 300);
-	assert_int_equal(o->count, 0);
+	assert_int_equal(o->calls.count, 0);
 }
 
 static void a_call_after_a_removed_one(void **state)
@@ -161,10 +161,10 @@ static void an_ended_process_is_forgotten(void **state)
 		enter(o, tid % 3 ? PROCESS : OTHER, tid, tid);
 	assert_int_equal(take_all(o, PROCESS, 200), 67);
 	open_calls_forget(o, PROCESS);
-	assert_int_equal(o->count, 33);
+	assert_int_equal(o->calls.count, 33);
 	for (uint32_t tid = 10; tid < 110; tid++)
 		assert_int_equal(leave(o, tid, tid), tid % 3 ? 0 : tid);
-	assert_int_equal(o->count, 0);
+	assert_int_equal(o->calls.count, 0);
 }
 
 static void memory_is_that_of_threads_at_the_same_time(void **state)
@@ -176,8 +176,8 @@ static void memory_is_that_of_threads_at_the_same_time(void **state)
 		if (tid > 10)
 			assert_int_equal(leave(o, tid - 10, tid - 10), tid - 10);
 	}
-	assert_int_equal(o->count, 10);
-	assert_true(o->capacity <= 16 && o->index.capacity <= 64);
+	assert_int_equal(o->calls.count, 10);
+	assert_true(o->calls.capacity <= 16 && o->calls.set.index.capacity <= 64);
 	assert_true(sizeof(struct open_call) + 4 * sizeof(struct hash_slot) <= 64);
 }
 
@@ -269,7 +269,7 @@ static void step(struct model *m)
 		take_any(m);
 	else
 		forget_any(m);
-	EXPECT(&m->random, m->open.count == count_calls(m));
+	EXPECT(&m->random, m->open.calls.count == count_calls(m));
 }
 
 static void random_threads(void **state)

@@ -101,6 +101,9 @@ static void random_changes(void **state)
 					}
 				count = sums.count = left;
 				record_reindex(&sums, uint64_t);
+			} else if (prng_chance(&p, 20)) {
+				record_remove(&sums, uint64_t, expected);
+				list[expected] = list[--count];
 			} else if (prng_chance(&p, 1)) {
 				record_set_clear(&sums.set);
 				count = 0;

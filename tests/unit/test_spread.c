@@ -224,8 +224,8 @@ static void play(struct bench *b, struct prng *p, struct truth *truth, uint32_t 
 		struct spread_work work = {1, prng_bits(p, bits), prng_bits(p, bits)};
 		uint32_t place = (uint32_t)prng_below(p, PLACES);
 
-		EXPECT(p, b->spread.sample_count <= b->spread.max &&
-				  b->spread.parked_count <= b->spread.max);
+		EXPECT(p, b->spread.samples.count <= b->spread.max &&
+				  b->spread.parked.count <= b->spread.max);
 		if (prng_chance(p, 30)) {
 			spread_add_sample(&b->spread, &key,
 					  STACK_ID((uint32_t)prng_below(p, STACKS)),
@@ -298,7 +298,7 @@ static void memory_is_bounded(void **state)
 		park(b, KEY(1, 1, thread), 0, 1, 10);
 	}
 	assert_true(memory.used <= memory.limit);
-	assert_true(b->spread.sample_capacity < 100000 && b->spread.parked_capacity < 100000);
+	assert_true(b->spread.samples.capacity < 100000 && b->spread.parked.capacity < 100000);
 	spread_finish(&b->spread);
 	assert_int_equal(b->of_place[0].count, 300000);
 	assert_int_equal(b->spread.stats.left.count, 0);
