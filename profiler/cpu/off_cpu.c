@@ -10,26 +10,11 @@
 #define THREAD_BYTES (sizeof(struct off_cpu_entry) + HASH_INDEX_ENTRY_BYTES)
 #define STACK_BYTES (2 * sizeof(struct off_cpu_stack)) /* growing arrays double */
 
-static uint32_t hash_thread(struct off_cpu_thread thread)
-{
-	return hash_pair(thread.process, thread.tid);
-}
-
-static bool is_thread(const void *records, uint32_t position, const void *key)
-{
-	const struct off_cpu_thread *a =
-		&((const struct off_cpu_entry *)records + position)->thread;
-	const struct off_cpu_thread *b = key;
-
-	return a->process == b->process && a->tid == b->tid;
-}
-
 static struct off_cpu_entry *find(const struct off_cpu *o, struct off_cpu_thread thread)
 {
-	uint32_t at =
-		hash_index_find(&o->index, hash_thread(thread), is_thread, o->threads, &thread);
+	uint32_t at = record_find(&o->threads, &thread);
 
-	return at == HASH_INDEX_NONE ? NULL : &o->threads[at];
+	return at == RECORD_NONE ? NULL : &o->threads.list[at];
 }
 
 static void release(const struct off_cpu *o, const struct off_cpu_entry *entry)
@@ -40,37 +25,33 @@ static void release(const struct off_cpu *o, const struct off_cpu_entry *entry)
 
 void off_cpu_release(struct off_cpu *o)
 {
-	for (uint32_t i = 0; i < o->count; i++)
-		release(o, &o->threads[i]);
-	free(o->threads);
-	hash_index_release(&o->index);
-	*o = (struct off_cpu){.quota = o->quota};
+	for (uint32_t i = 0; i < o->threads.count; i++)
+		release(o, &o->threads.list[i]);
+	record_set_release(&o->threads.set);
 }
 
 /* Adds an entry, alone in its ring. Returns 0, or -errno. */
 static int make(struct off_cpu *o, struct off_cpu_thread thread)
 {
+	const struct off_cpu_entry alone = {
+		.thread = thread, .next = o->threads.count, .previous = o->threads.count};
+
 	if (!quota_take(o->quota, THREAD_BYTES))
 		return -ENOSPC;
-	if (array_make_room(&o->threads, o->count, &o->capacity, sizeof(*o->threads)) &&
-	    hash_index_add(&o->index, hash_thread(thread), o->count) == 0) {
-		o->threads[o->count] = (struct off_cpu_entry){
-			.thread = thread, .next = o->count, .previous = o->count};
-		o->count++;
+	if (record_add(&o->threads, &thread, &alone) != RECORD_NONE)
 		return 0;
-	}
 	quota_return(o->quota, THREAD_BYTES);
 	return -ENOMEM;
 }
 
 static void join_ring(struct off_cpu *o, uint32_t at, uint32_t after)
 {
-	uint32_t next = o->threads[after].next;
+	uint32_t next = o->threads.list[after].next;
 
-	o->threads[at].previous = after;
-	o->threads[at].next = next;
-	o->threads[after].next = at;
-	o->threads[next].previous = at;
+	o->threads.list[at].previous = after;
+	o->threads.list[at].next = next;
+	o->threads.list[after].next = at;
+	o->threads.list[next].previous = at;
 }
 
 /* Finds or adds the thread's entry, and the entry of its process. Returns 0, or -errno. */
@@ -88,8 +69,8 @@ static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_e
 		err = make(o, thread);
 	if (err)
 		return err;
-	join_ring(o, o->count - 1, (uint32_t)(find(o, all) - o->threads));
-	*entry = &o->threads[o->count - 1];
+	join_ring(o, o->threads.count - 1, (uint32_t)(find(o, all) - o->threads.list));
+	*entry = &o->threads.list[o->threads.count - 1];
 	return 0;
 }
 
@@ -218,22 +199,20 @@ bool off_cpu_spread(const struct off_cpu *o, struct off_cpu_thread thread,
 
 static void forget(struct off_cpu *o, uint32_t at)
 {
-	uint32_t last = --o->count;
+	uint32_t last = o->threads.count - 1;
 
-	release(o, &o->threads[at]);
-	o->threads[o->threads[at].next].previous = o->threads[at].previous;
-	o->threads[o->threads[at].previous].next = o->threads[at].next;
-	hash_index_remove(&o->index, hash_thread(o->threads[at].thread), at);
+	release(o, &o->threads.list[at]);
+	o->threads.list[o->threads.list[at].next].previous = o->threads.list[at].previous;
+	o->threads.list[o->threads.list[at].previous].next = o->threads.list[at].next;
+	record_remove(&o->threads, struct off_cpu_thread, at);
 	if (at == last)
 		return;
-	hash_index_move(&o->index, hash_thread(o->threads[last].thread), last, at);
-	o->threads[at] = o->threads[last];
-	if (o->threads[at].next == last) { /* the entry is alone in its ring */
-		o->threads[at].next = o->threads[at].previous = at;
+	if (o->threads.list[at].next == last) { /* the entry is alone in its ring */
+		o->threads.list[at].next = o->threads.list[at].previous = at;
 		return;
 	}
-	o->threads[o->threads[at].next].previous = at;
-	o->threads[o->threads[at].previous].next = at;
+	o->threads.list[o->threads.list[at].next].previous = at;
+	o->threads.list[o->threads.list[at].previous].next = at;
 }
 
 void off_cpu_forget(struct off_cpu *o, struct off_cpu_thread thread)
@@ -241,7 +220,7 @@ void off_cpu_forget(struct off_cpu *o, struct off_cpu_thread thread)
 	const struct off_cpu_entry *entry = find(o, thread);
 
 	if (entry)
-		forget(o, (uint32_t)(entry - o->threads));
+		forget(o, (uint32_t)(entry - o->threads.list));
 }
 
 void off_cpu_forget_process(struct off_cpu *o, uint32_t process)
@@ -249,10 +228,10 @@ void off_cpu_forget_process(struct off_cpu *o, uint32_t process)
 	const struct off_cpu_thread all = {process, OFF_CPU_ANY_THREAD};
 	const struct off_cpu_entry *entry = find(o, all);
 
-	while (entry && &o->threads[entry->next] != entry) {
+	while (entry && &o->threads.list[entry->next] != entry) {
 		forget(o, entry->next);
 		entry = find(o, all);
 	}
 	if (entry)
-		forget(o, (uint32_t)(entry - o->threads));
+		forget(o, (uint32_t)(entry - o->threads.list));
 }

@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include "profiler/base/quota.h"
 #include "profiler/model/id_remap.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define OFF_CPU_STACKS_MAX 256u
 
@@ -74,9 +74,7 @@ struct off_cpu_entry {
 
 struct off_cpu {
 	struct quota *quota; /* borrowed */
-	struct off_cpu_entry *threads;
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct off_cpu_entry) threads;
 };
 
 /* Zero-initialise, then set the quota. */

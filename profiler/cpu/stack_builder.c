@@ -68,19 +68,14 @@ static bool count_python(struct stack_builder *b, const struct process *process,
 	return python->is_whole && python->is_ordered && !python->is_missing;
 }
 
-static struct stack_id finish_below(struct stack_builder *b, struct stack_id outer,
-				    const struct frames *f, bool has_root)
+static struct stack_id finish(struct stack_builder *b, struct stack_id outer,
+			      const struct frames *f, bool has_root)
 {
 	if (!has_root) {
 		b->ledger->bounds.truncated++;
 		outer = stack_table_push_text(b->stacks, outer, FRAME_MARK, PSEUDO_TRUNCATED);
 	}
 	return stack_table_add(b->stacks, outer, f->list, f->count);
-}
-
-static struct stack_id finish(struct stack_builder *b, const struct frames *f, bool has_root)
-{
-	return finish_below(b, STACK_EMPTY, f, has_root);
 }
 
 const char *stack_builder_text(struct stack_builder *b, const char *text)
@@ -306,7 +301,7 @@ struct stack_id stack_builder_snapshot(struct stack_builder *b, struct process *
 	if (api)
 		name_innermost(&f, api);
 	*is_whole = count_python(b, process, &python) && b->unwound_end == UNWIND_WHOLE;
-	return finish(b, &f, reaches_start(b) && python.is_whole);
+	return finish(b, STACK_EMPTY, &f, reaches_start(b) && python.is_whole);
 }
 
 static bool is_c_library(const char *path)
@@ -341,7 +336,7 @@ struct stack_id stack_builder_creator(struct stack_builder *b, struct process *p
 	count_end(b);
 	add_user(b, &f, process, snapshot, &python);
 	count_python(b, process, &python);
-	return finish(b, &f, reaches_start(b) && python.is_whole);
+	return finish(b, STACK_EMPTY, &f, reaches_start(b) && python.is_whole);
 }
 
 struct stack_id stack_builder_addresses(struct stack_builder *b, struct process *process,
@@ -359,7 +354,7 @@ struct stack_id stack_builder_addresses(struct stack_builder *b, struct process 
 	fold_library(b, &f, api ? 0 : event->kernel_frames);
 	if (api)
 		name_innermost(&f, api);
-	return finish(b, &f, !(event->flags & STACK_EVENT_TRUNCATED));
+	return finish(b, STACK_EMPTY, &f, !(event->flags & STACK_EVENT_TRUNCATED));
 }
 
 /* ---- stacks captured in processes ---- */
@@ -411,7 +406,7 @@ struct stack_id stack_builder_captured(struct stack_builder *b, struct process *
 		add_captured(b, &f, process, &stack->frames[i]);
 	if (stack->is_unordered)
 		count_unordered(b, process);
-	return finish_below(b, outer, &f, stack->is_whole);
+	return finish(b, outer, &f, stack->is_whole);
 }
 
 struct stack_id stack_builder_handed(struct stack_builder *b, struct stack_id outer,

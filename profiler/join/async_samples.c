@@ -24,68 +24,37 @@ struct key {
 	uint32_t process, tid;
 };
 
-static uint32_t hash_key(const struct key *key)
-{
-	return hash_number((uint64_t)key->process << 32 | key->tid);
-}
-
-static bool is_thread(const void *records, uint32_t position, const void *key)
-{
-	const struct async_thread *thread = ((struct async_thread *const *)records)[position];
-	const struct key *wanted = key;
-
-	return thread->process == wanted->process && thread->tid == wanted->tid;
-}
-
 static struct async_thread *find(const struct async_samples *h, uint32_t process, uint32_t tid)
 {
 	const struct key key = {process, tid};
-	uint32_t at = hash_index_find(&h->index, hash_key(&key), is_thread, h->threads, &key);
+	uint32_t at = record_find(&h->threads, &key);
 
-	return at == HASH_INDEX_NONE ? NULL : h->threads[at];
+	return at == RECORD_NONE ? NULL : &h->threads.list[at];
 }
 
 /* Returns the thread, adding it if needed. Returns NULL without room. */
 static struct async_thread *get(struct async_samples *h, uint32_t process, uint32_t tid)
 {
 	const struct key key = {process, tid};
-	struct async_thread *thread = find(h, process, tid);
+	const struct async_thread new = {.process = process, .tid = tid};
+	uint32_t at = record_find(&h->threads, &key);
 
-	if (thread || h->count == ASYNC_SAMPLES_THREADS_MAX)
-		return thread;
-	thread = calloc(1, sizeof(*thread));
-	if (!thread)
-		return NULL;
-	thread->process = process;
-	thread->tid = tid;
-	if (array_make_room(&h->threads, h->count, &h->capacity, sizeof(thread)) &&
-	    hash_index_add(&h->index, hash_key(&key), h->count) == 0) {
-		h->threads[h->count++] = thread;
-		return thread;
-	}
-	free(thread);
-	return NULL;
-}
-
-static void free_thread(struct async_thread *thread)
-{
-	free(thread->samples);
-	free(thread);
+	if (at == RECORD_NONE && h->threads.count < ASYNC_SAMPLES_THREADS_MAX)
+		at = record_add(&h->threads, &key, &new);
+	return at == RECORD_NONE ? NULL : &h->threads.list[at];
 }
 
 void async_samples_release(struct async_samples *h)
 {
-	for (uint32_t i = 0; i < h->count; i++)
-		free_thread(h->threads[i]);
-	free(h->threads);
-	hash_index_release(&h->index);
-	*h = (struct async_samples){0};
+	for (uint32_t i = 0; i < h->threads.count; i++)
+		free(h->threads.list[i].samples);
+	record_set_release(&h->threads.set);
 }
 
 /* ---- deciding ---- */
 
 /* Returns the i-th span, counted from the oldest. */
-static const struct span *span_at(const struct async_thread *thread, uint32_t i)
+static struct span *span_at(struct async_thread *thread, uint32_t i)
 {
 	return &thread->spans[(thread->first + i) % ASYNC_SAMPLES_SPANS];
 }
@@ -96,7 +65,7 @@ static bool is_near(uint64_t earlier_ns, uint64_t later_ns)
 }
 
 /* Returns the owner of the thread's work at that time, as far as launches tell. */
-static struct owner_stack owner_at(const struct async_thread *thread, uint64_t time_ns)
+static struct owner_stack owner_at(struct async_thread *thread, uint64_t time_ns)
 {
 	const struct span *span;
 	uint32_t i = thread->count;
@@ -143,10 +112,10 @@ void async_samples_launch(struct async_samples *h, uint32_t process, uint32_t ti
 
 	if (!thread)
 		return;
-	last = &thread->spans[(thread->first + thread->count - 1) % ASYNC_SAMPLES_SPANS];
-	if (thread->count > 0 && time_ns < last->until_ns)
+	last = thread->count > 0 ? span_at(thread, thread->count - 1) : NULL;
+	if (last && time_ns < last->until_ns)
 		return; /* a thread's launches are in order */
-	if (thread->count > 0 && same_id(last->owner, owner)) {
+	if (last && same_id(last->owner, owner)) {
 		last->until_ns = time_ns;
 	} else {
 		if (thread->count == ASYNC_SAMPLES_SPANS) {
@@ -154,15 +123,14 @@ void async_samples_launch(struct async_samples *h, uint32_t process, uint32_t ti
 			thread->count--;
 			thread->forgot = true;
 		}
-		thread->spans[(thread->first + thread->count++) % ASYNC_SAMPLES_SPANS] =
-			(struct span){time_ns, time_ns, owner};
+		*span_at(thread, thread->count++) = (struct span){time_ns, time_ns, owner};
 	}
 	decide(h, thread, time_ns, 0);
 }
 
 bool async_samples_has(const struct async_samples *h, uint32_t process, uint32_t tid)
 {
-	return h->count > 0 && find(h, process, tid);
+	return h->threads.count > 0 && find(h, process, tid);
 }
 
 void async_samples_add(struct async_samples *h, const struct async_sample *sample)
@@ -190,19 +158,17 @@ void async_samples_advance(struct async_samples *h, uint64_t now_ns)
 {
 	if (h->waiting == 0 || now_ns < ASYNC_SAMPLES_TIMEOUT_NS)
 		return;
-	for (uint32_t i = 0; i < h->count; i++)
-		decide(h, h->threads[i], now_ns - ASYNC_SAMPLES_TIMEOUT_NS, 0);
+	for (uint32_t i = 0; i < h->threads.count; i++)
+		decide(h, &h->threads.list[i], now_ns - ASYNC_SAMPLES_TIMEOUT_NS, 0);
 }
 
 void async_samples_visit(struct async_samples *h, const struct id_visitor *v)
 {
-	for (uint32_t i = 0; i < h->count; i++) {
-		struct async_thread *thread = h->threads[i];
+	for (uint32_t i = 0; i < h->threads.count; i++) {
+		struct async_thread *thread = &h->threads.list[i];
 
 		for (uint32_t k = 0; k < thread->count; k++)
-			visit_stack_or_mark(
-				v, &thread->spans[(thread->first + k) % ASYNC_SAMPLES_SPANS]
-					    .owner.number);
+			visit_stack_or_mark(v, &span_at(thread, k)->owner.number);
 		for (uint32_t k = 0; k < thread->waiting; k++) {
 			visit_stack(v, &thread->samples[k].stack);
 			visit_place(v, &thread->samples[k].place);
@@ -212,19 +178,13 @@ void async_samples_visit(struct async_samples *h, const struct id_visitor *v)
 
 void async_samples_forget(struct async_samples *h, uint32_t process)
 {
-	for (uint32_t i = h->count; i-- > 0;) {
-		struct async_thread *thread = h->threads[i];
-		const struct key key = {thread->process, thread->tid};
-		struct key moved;
+	for (uint32_t i = h->threads.count; i-- > 0;) {
+		struct async_thread *thread = &h->threads.list[i];
 
 		if (thread->process != process)
 			continue;
 		decide(h, thread, UINT64_MAX, 0);
-		hash_index_remove(&h->index, hash_key(&key), i);
-		h->threads[i] = h->threads[--h->count];
-		moved = (struct key){h->threads[i]->process, h->threads[i]->tid};
-		if (i < h->count)
-			hash_index_move(&h->index, hash_key(&moved), h->count, i);
-		free_thread(thread);
+		free(thread->samples);
+		record_remove(&h->threads, struct key, i);
 	}
 }

@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include "profiler/cpu/target_stacks.h"
 #include "profiler/model/id_remap.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define ASYNC_SAMPLES_NEAR_NS 10000000u
 #define ASYNC_SAMPLES_TIMEOUT_NS 1000000000u
@@ -39,10 +39,8 @@ struct async_samples {
 	/* receives each sample, and the stack to put its own below */
 	void (*output)(void *context, const struct async_sample *sample, struct owner_stack owner);
 	void *context;
-	struct async_thread **threads;
-	uint32_t count, capacity;
+	RECORD_SET(struct async_thread) threads;
 	uint32_t waiting; /* number of waiting samples */
-	struct hash_index index;
 };
 
 /* Zero-initialise, then set the output. */

@@ -699,14 +699,6 @@ static void free_passing(struct collect *c)
 	quota_return(&c->passing, c->passing.used);
 }
 
-static uint64_t less(uint64_t count, uint64_t *known)
-{
-	uint64_t n = count < *known ? count : *known;
-
-	*known -= n;
-	return count - n;
-}
-
 /*
  * Counts launches without a record, less known lost records. `unended`: with --last, launches that
  * had no record when the input ended.
@@ -714,15 +706,16 @@ static uint64_t less(uint64_t count, uint64_t *known)
 static void note_unanswered(struct collect *c, uint64_t now_ns, uint64_t unended)
 {
 	struct join_stats stats = join_stats(c->join);
-	uint64_t known = c->ledger.gpu.dropped, copies, graphs;
+	uint64_t known = c->ledger.gpu.dropped;
+	uint64_t copies = stats.copies_without_record, graphs = stats.graphs_without_record;
 
 	if (c->options.last_ns && time_range_is_over(&c->time_range, now_ns)) {
 		saturated_add(&c->ledger.outside.unended, unended);
 		return;
 	}
 	saturated_add(&known, c->ledger.gpu.missing);
-	copies = less(stats.copies_without_record, &known);
-	graphs = less(stats.graphs_without_record, &known);
+	take_from(&copies, &known);
+	take_from(&graphs, &known);
 	if (time_range_is_over(&c->time_range, now_ns)) {
 		saturated_add(&c->ledger.outside.unended, saturated_sum(copies, graphs));
 		return;

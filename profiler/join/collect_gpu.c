@@ -412,14 +412,19 @@ static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
 	return process && recorded_intervals_has(&process->ranges.intervals, o->start_ns);
 }
 
-static void leave_out(struct collect *c, const struct gpu_operation *o)
+/* Counts an operation outside the ranges that its program chose. Returns false for others. */
+static bool leave_out(struct collect *c, const struct gpu_operation *o)
 {
-	struct process *process = processes_get(&c->processes, o->process);
+	struct process *process;
 	uint64_t before = c->ledger.outside.unchosen;
 
+	if (is_chosen(c, o))
+		return false;
+	process = processes_get(&c->processes, o->process);
 	attribution_leave_out(&c->attribution, o);
 	if (process && c->ledger.outside.unchosen > before)
 		ranges_seen_leave_out(&c->ledger.outside, process);
+	return true;
 }
 
 /*
@@ -428,19 +433,11 @@ static void leave_out(struct collect *c, const struct gpu_operation *o)
  */
 static int take_operation(struct collect *c, struct gpu_operation *o)
 {
-	if (o->graph_node == 0 && !is_chosen(c, o)) {
-		leave_out(c, o);
-		return 0;
-	}
-	if (o->graph_node == 0)
-		return join_operation(c->join, o->process, o);
-	if (graph_nodes_has_bodies(&c->attribution.graph_nodes))
+	if (o->graph_node && graph_nodes_has_bodies(&c->attribution.graph_nodes))
 		o->correlation_id = launch_of_node(c, o);
-	if (!is_chosen(c, o)) {
-		leave_out(c, o);
+	if (leave_out(c, o))
 		return 0;
-	}
-	if (o->correlation_id)
+	if (o->graph_node == 0 || o->correlation_id)
 		return join_operation(c->join, o->process, o);
 	/* work in a conditional body may be of a launch that was lost */
 	attribution_add(&c->attribution,
@@ -495,11 +492,8 @@ static int take_work(struct collect *c, const struct process *process,
 	if (!gpu_work_has_no_launch(e->work))
 		return take_operation(c, &operation);
 	operation.correlation_id = 0;
-	if (!is_chosen(c, &operation)) {
-		leave_out(c, &operation);
-		return 0;
-	}
-	attribution_add(&c->attribution, origin_of_mark(LAUNCH_NONE_NEEDED), 0, &operation);
+	if (!leave_out(c, &operation))
+		attribution_add(&c->attribution, origin_of_mark(LAUNCH_NONE_NEEDED), 0, &operation);
 	return 0;
 }
 

@@ -338,34 +338,38 @@ static int load_for_kernel(struct bpf_source *s)
 	return load(s);
 }
 
+/* Attaches programs for good, up to the first NULL. */
+static int attach_all(struct bpf_source *s, struct bpf_program *const *programs)
+{
+	int err = 0;
+
+	for (; *programs && !err; programs++)
+		err = keep_link(&s->links, 0, bpf_program__attach(*programs));
+	return err;
+}
+
 static int follow_times(struct bpf_source *s)
 {
 	struct bpf_program *programs[] = {
 		s->bpf->progs.on_new_times, s->bpf->progs.on_exec_times,
 		has_casts(&s->options) ? s->bpf->progs.on_switch
 				       : s->bpf->progs.on_switch_before_casts,
-		s->bpf->bss->needs_wakeups ? s->bpf->progs.on_wakeup : NULL};
-	int err = 0;
+		s->bpf->bss->needs_wakeups ? s->bpf->progs.on_wakeup : NULL, NULL};
 
 	s->all_times = bpf_program__attach_iter(s->bpf->progs.list_times, NULL);
-	if (!s->all_times)
-		return -errno;
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && programs[i] && !err; i++)
-		err = keep_link(&s->links, 0, bpf_program__attach(programs[i]));
-	return err;
+	return s->all_times ? attach_all(s, programs) : -errno;
 }
 
 static int follow_processes(struct bpf_source *s)
 {
-	struct bpf_program *programs[] = {s->bpf->progs.on_fork, s->bpf->progs.on_exec,
-					  s->bpf->progs.on_exit, s->bpf->progs.on_free};
-	int err = 0;
+	struct bpf_program *programs[] = {s->bpf->progs.on_fork,
+					  s->bpf->progs.on_exec,
+					  s->bpf->progs.on_exit,
+					  s->bpf->progs.on_free,
+					  s->options.threads ? s->bpf->progs.on_thread : NULL,
+					  NULL};
+	int err = attach_all(s, programs);
 
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++)
-		err = keep_link(&s->links, 0, bpf_program__attach(programs[i]));
-	if (!err && s->options.threads)
-		err = keep_link(&s->links, 0, bpf_program__attach(s->bpf->progs.on_thread));
 	return !err && s->options.times ? follow_times(s) : err;
 }
 

@@ -19,6 +19,7 @@
 #define NAME_BYTES_MAX 65536
 #define NAME_ID_BYTES 64 /* bytes of an id_map entry: the map is at most half full, and doubles */
 #define READ_SIZE 65536
+#define SHOWN_LENGTH 80         /* of the first rejected line */
 #define WRITES_MAX (1u << 20)   /* writes known by number; beyond them a lower number is a repeat */
 #define HASH_FACTOR 0x9e3779b1u /* multiplier of the hash of lines in order */
 
@@ -665,27 +666,19 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 
 /* ---- lines ---- */
 
-static void note_line(char shown[81], const char *line, size_t length)
+/* Counts a line that is malformed or refused, and keeps the first one. */
+static void reject_line(struct gpu_pipe *p, bool is_refused, const char *line, size_t length)
 {
-	size_t n = length < 80 ? length : 80;
+	struct ledger_pipe *l = &p->ledger->pipe;
+	char *shown = is_refused ? l->first_refused : l->first_malformed;
+	size_t n = length < SHOWN_LENGTH ? length : SHOWN_LENGTH;
 
+	*(is_refused ? &l->refused : &l->malformed) += 1;
 	if (shown[0])
 		return;
 	for (size_t i = 0; i < n; i++)
 		shown[i] = line[i] >= 0x20 && line[i] < 0x7f ? line[i] : '?';
 	shown[n] = '\0';
-}
-
-static void note_malformed(struct gpu_pipe *p, const char *line, size_t length)
-{
-	p->ledger->pipe.malformed++;
-	note_line(p->ledger->pipe.first_malformed, line, length);
-}
-
-static void note_refused(struct gpu_pipe *p, const char *line, size_t length)
-{
-	p->ledger->pipe.refused++;
-	note_line(p->ledger->pipe.first_refused, line, length);
 }
 
 static void leave(struct gpu_pipe *p, bool is_end_of_file)
@@ -723,7 +716,7 @@ static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 	p->ledger->pipe.lines++;
 	leave_batch(p, length);
 	if (gpu_wire_decode(p->decoder, line, length, &p->event) != 0) {
-		note_malformed(p, line, length);
+		reject_line(p, false, line, length);
 		return false;
 	}
 	if (event->type == GPU_EVENT_BATCH) {
@@ -736,25 +729,22 @@ static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 	if (event->type == GPU_EVENT_HELLO) {
 		if (take_hello(p, &event->hello))
 			return p->newcomer != NULL;
-		note_malformed(p, line, length);
+		reject_line(p, false, line, length);
 		return false;
 	}
 	if (!p->current || !p->current->process) {
-		if (p->batch_is_refused)
-			note_refused(p, line, length);
-		else
-			note_malformed(p, line, length);
+		reject_line(p, p->batch_is_refused, line, length);
 		return false;
 	}
 	if (p->current->is_ignored)
 		return false;
 	if (event->type == GPU_EVENT_NAME) {
 		if (!take_name(p, p->current, &event->name))
-			note_malformed(p, line, length);
+			reject_line(p, false, line, length);
 		return false;
 	}
 	if (!add_measured(p->ledger, event)) {
-		note_malformed(p, line, length);
+		reject_line(p, false, line, length);
 		return false;
 	}
 	count_event(p, p->current, event);
@@ -770,7 +760,7 @@ static void keep_partial(struct gpu_pipe *p, const char *bytes, size_t n)
 		memcpy(p->line + p->line_length, bytes, GPU_WIRE_LINE_MAX - p->line_length);
 		p->ledger->pipe.lines++;
 		p->ledger->pipe.too_long++;
-		note_malformed(p, p->line, GPU_WIRE_LINE_MAX);
+		reject_line(p, false, p->line, GPU_WIRE_LINE_MAX);
 		p->skipping = true;
 		p->line_length = 0;
 		return;
@@ -810,7 +800,7 @@ static void refuse_newcomer(struct gpu_pipe *p)
 {
 	if (!p->newcomer)
 		return;
-	note_refused(p, "hello", strlen("hello"));
+	reject_line(p, true, "hello", strlen("hello"));
 	p->batch_is_refused = true;
 	drop_tracee(p, p->newcomer);
 }
@@ -891,7 +881,7 @@ void gpu_pipe_finish(struct gpu_pipe *p)
 	refuse_newcomer(p);
 	if (p->line_length > 0) {
 		p->ledger->pipe.lines++;
-		note_malformed(p, p->line, p->line_length);
+		reject_line(p, false, p->line, p->line_length);
 	}
 	p->line_length = 0;
 	p->skipping = false;

@@ -30,7 +30,7 @@ static int open_bpf(struct kernel_events *k, const struct kernel_events_options 
 	k->bpf = bpf_source_open(&o->bpf, error, error_size);
 	if (!k->bpf)
 		return o->needs_bpf ? -EPERM : 0;
-	k->processes = process_events_open();
+	k->processes = process_events_open(-1, 0);
 	if (k->processes)
 		return 0;
 	err = -errno;
@@ -90,7 +90,7 @@ int kernel_events_follow(struct kernel_events *k, pid_t target)
 		return bpf_source_track(k->bpf, target);
 	if (k->sample_hz == 0)
 		return 0;
-	k->processes = process_events_open_target(target, k->sample_hz);
+	k->processes = process_events_open(target, k->sample_hz);
 	return k->processes ? 0 : -errno;
 }
 

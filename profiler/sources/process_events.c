@@ -145,7 +145,7 @@ static void close_rings(struct process_events *e)
 	e->ring_count = 0;
 }
 
-static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
+struct process_events *process_events_open(pid_t pid, uint32_t sample_hz)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct process_events *e = calloc(1, sizeof(*e));
@@ -177,16 +177,6 @@ static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
 	process_events_close(e);
 	errno = -err;
 	return NULL;
-}
-
-struct process_events *process_events_open(void)
-{
-	return open_all(-1, 0);
-}
-
-struct process_events *process_events_open_target(pid_t pid, uint32_t sample_hz)
-{
-	return open_all(pid, sample_hz);
 }
 
 void process_events_close(struct process_events *e)

@@ -18,27 +18,24 @@
 struct process_events;
 
 /*
- * Opens events of all processes of the machine, which needs CAP_PERFMON. A ring has 1 MiB. With
- * more than 24 CPUs the rings share 24 MiB, but have at least 256 KiB each. Without CAP_IPC_LOCK
- * the user's limit of locked memory applies, see below, but at least 32 KiB. All profilers of the
- * user on this machine share the limit. Returns NULL with errno set. ENOBUFS: the user may not lock
- * so much.
- */
-struct process_events *process_events_open(void);
-
-/*
- * Opens events of `pid`, from its exec on, and its descendants, with CPU samples of user code at
- * `sample_hz`. Unprivileged users may do so if kernel.perf_event_paranoid is 2 or lower. Such
- * clocks belong to threads, and restart with each thread. So they tick at least 500 times a second,
- * and most ticks are discarded here. Thus a process of three milliseconds gets its share of
- * samples, and no cycle of a program is in step with them.
+ * Opens events of `pid` and its descendants, from its exec on, with CPU samples of user code at
+ * `sample_hz`. `pid` -1 opens events of all processes of the machine, which needs CAP_PERFMON;
+ * `sample_hz` is then 0: no samples. Returns NULL with errno set. ENOBUFS: the user may not lock so
+ * much.
  *
- * A discarded sample's stack takes room in its ring, too. Rings have up to 4 MiB per CPU, 48 MiB in
- * all, but at least 256 KiB per CPU, or what the user may lock. The kernel lets everybody lock 516
- * KiB per CPU (perf_event_mlock_kb), plus RLIMIT_MEMLOCK. A sample has 8 to 60 KiB of stack, such
- * that a ring holds the ticks of 100 ms.
+ * Without samples a ring has 1 MiB. With more than 24 CPUs the rings share 24 MiB, but have at
+ * least 256 KiB each. Without CAP_IPC_LOCK the user's limit of locked memory applies, but at least
+ * 32 KiB. All profilers of the user on this machine share the limit. The kernel lets everybody lock
+ * 516 KiB per CPU (perf_event_mlock_kb), plus RLIMIT_MEMLOCK.
+ *
+ * Unprivileged users may sample if kernel.perf_event_paranoid is 2 or lower. Such clocks belong to
+ * threads, and restart with each thread. So they tick at least 500 times a second, and most ticks
+ * are discarded here. Thus a process of three milliseconds gets its share of samples. No cycle of a
+ * program is in step with them. A discarded sample's stack takes room in its ring, too. Such rings
+ * have up to 4 MiB per CPU, 48 MiB in all, but at least 256 KiB per CPU, or what the user may lock.
+ * A sample has 8 to 60 KiB of stack, such that a ring holds the ticks of 100 ms.
  */
-struct process_events *process_events_open_target(pid_t pid, uint32_t sample_hz);
+struct process_events *process_events_open(pid_t pid, uint32_t sample_hz);
 void process_events_close(struct process_events *events);
 
 /*

@@ -126,33 +126,17 @@ void recording_target(struct recording *r, pid_t pid)
 
 /* ---- mappings of programs that the user may look into ---- */
 
-/* Removes the held lines of this process. Returns NULL if there are none. */
-static struct held *take_held(struct recording *r, pid_t pid)
+/* Removes the held lines of a process, and writes them if the user may inspect the process. */
+static void release_held(struct recording *r, pid_t pid, bool writes)
 {
 	const uint64_t *value = id_map_find(&r->waiting, (uint32_t)pid);
 	struct held *held = value ? (struct held *)(uintptr_t)*value : NULL;
 
-	id_map_remove(&r->waiting, (uint32_t)pid);
-	return held;
-}
-
-static void drop_held(struct recording *r, pid_t pid)
-{
-	struct held *held = take_held(r, pid);
-
-	if (held) {
-		r->held_bytes -= held->bytes;
-		free_held(held);
-	}
-}
-
-static void write_held(struct recording *r, pid_t pid)
-{
-	struct held *held = take_held(r, pid);
-
 	if (!held)
 		return;
-	fwrite(held->lines, 1, held->bytes, r->events);
+	id_map_remove(&r->waiting, (uint32_t)pid);
+	if (writes)
+		fwrite(held->lines, 1, held->bytes, r->events);
 	r->held_bytes -= held->bytes;
 	free_held(held);
 }
@@ -185,7 +169,7 @@ static void hold(struct recording *r, pid_t pid, const char *lines, size_t bytes
 void recording_no_access(struct recording *r, pid_t pid)
 {
 	if (r)
-		drop_held(r, pid);
+		release_held(r, pid, false);
 }
 
 /* Copies the held lines of a parent to its child. */
@@ -194,7 +178,7 @@ static void inherit_held(struct recording *r, pid_t parent, pid_t child)
 	const uint64_t *value = id_map_find(&r->waiting, (uint32_t)parent);
 	const struct held *held = value ? (const struct held *)(uintptr_t)*value : NULL;
 
-	drop_held(r, child);
+	release_held(r, child, false);
 	if (held && held->bytes)
 		hold(r, child, held->lines, held->bytes);
 }
@@ -246,12 +230,12 @@ void recording_process_event(struct recording *r, const struct process_event *e)
 		}
 		break;
 	case PROCESS_EXEC:
-		drop_held(r, e->pid);
+		release_held(r, e->pid, false);
 		fprintf(r->events, "exec %" PRIu64 " %d\n", e->time_ns, (int)e->pid);
 		break;
 	case PROCESS_EXIT:
 		if (e->tid == e->pid)
-			drop_held(r, e->pid);
+			release_held(r, e->pid, false);
 		fprintf(r->events, "exit %" PRIu64 " %d %d\n", e->time_ns, (int)e->pid,
 			(int)e->tid);
 		break;
@@ -274,9 +258,9 @@ void recording_stack(struct recording *r, const struct collect *collect,
 	if (!r)
 		return;
 	if (e->flags & STACK_EVENT_NO_ACCESS)
-		drop_held(r, (pid_t)e->pid);
+		release_held(r, (pid_t)e->pid, false);
 	else if (!(e->flags & (STACK_EVENT_IN_EXEC | STACK_EVENT_NO_MEMORY)))
-		write_held(r, (pid_t)e->pid);
+		release_held(r, (pid_t)e->pid, true);
 	frames = collect_last_frames(collect, &count, &is_whole);
 	fprintf(r->events, "stack %" PRIu64 " %u %u %d %u %d %u %u", (uint64_t)e->time_ns, e->pid,
 		e->tid, is_launch ? KIND_LAUNCH : KIND_SAMPLE, e->launch_function,

@@ -13,9 +13,8 @@
 #include "symbolize/elf_file.h"
 #include "symbolize/mapped_file.h"
 #include "symbolize/maps.h"
-#include "symbolize/util/array.h"
 #include "symbolize/util/file_io.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/proc_file.h"
 
 #define MAX_FOUND 1024 /* limit of functions per file */
@@ -23,9 +22,11 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 
 struct file_id {
-	dev_t device;
-	ino_t inode;
-	pid_t pid; /* 0: all processes */
+	uint64_t device, inode, pid; /* pid 0: all processes */
+};
+
+struct searched_file {
+	struct file_id id;
 	bool is_probed;
 };
 
@@ -34,9 +35,7 @@ struct uprobes {
 	struct bpf_source *source;
 	struct bounded_caller *calls;
 	struct log *log;
-	struct file_id *files; /* files already searched */
-	uint32_t file_count, file_capacity;
-	struct hash_index index;
+	RECORD_SET(struct searched_file) files; /* files already searched */
 	uint32_t probed;
 	bool has_said_late;
 };
@@ -70,42 +69,17 @@ void uprobes_free(struct uprobes *p)
 {
 	if (!p)
 		return;
-	free(p->files);
-	hash_index_release(&p->index);
+	record_set_release(&p->files.set);
 	free(p);
-}
-
-static bool file_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct file_id *a = (const struct file_id *)records + position, *b = key;
-
-	return a->device == b->device && a->inode == b->inode && a->pid == b->pid;
-}
-
-static uint32_t hash_file(const struct file_id *id)
-{
-	uint64_t words[3] = {id->device, id->inode, (uint64_t)id->pid};
-
-	return hash_bytes(words, sizeof(words));
-}
-
-static bool add_file(struct uprobes *p, struct file_id id)
-{
-	if (!array_make_room(&p->files, p->file_count, &p->file_capacity, sizeof(id)) ||
-	    hash_index_add(&p->index, hash_file(&id), p->file_count) != 0)
-		return false;
-	p->files[p->file_count++] = id;
-	return true;
 }
 
 /* Returns true the first time a file is seen, for this process or for all. */
 static bool is_new_file(struct uprobes *p, const struct stat *st, pid_t pid)
 {
-	struct file_id id = {st->st_dev, st->st_ino, pid, false};
+	const struct searched_file file = {.id = {st->st_dev, st->st_ino, (uint64_t)pid}};
 
-	return hash_index_find(&p->index, hash_file(&id), file_equal, p->files, &id) ==
-		       HASH_INDEX_NONE &&
-	       p->file_count < MAX_FILES && add_file(p, id);
+	return record_find(&p->files, &file.id) == RECORD_NONE && p->files.count < MAX_FILES &&
+	       record_add(&p->files, &file.id, &file) != RECORD_NONE;
 }
 
 void uprobes_forget_process(struct uprobes *p, pid_t pid)
@@ -113,16 +87,13 @@ void uprobes_forget_process(struct uprobes *p, pid_t pid)
 	uint32_t kept = 0;
 
 	bpf_source_remove_probes(p->source, pid);
-	for (uint32_t i = 0; i < p->file_count; i++)
-		if (p->files[i].pid != pid)
-			p->files[kept++] = p->files[i];
-	if (kept == p->file_count)
+	for (uint32_t i = 0; i < p->files.count; i++)
+		if (p->files.list[i].id.pid != (uint64_t)pid)
+			p->files.list[kept++] = p->files.list[i];
+	if (kept == p->files.count)
 		return;
-	p->file_count = 0;
-	hash_index_release(&p->index);
-	memset(&p->index, 0, sizeof(p->index));
-	while (p->file_count < kept && add_file(p, p->files[p->file_count]))
-		;
+	p->files.count = kept;
+	record_reindex(&p->files, struct file_id);
 }
 
 /*
@@ -337,10 +308,10 @@ static int scan_file(struct uprobes *p, const struct mapped_file *mapped, pid_t 
 	if (file.fd < 0)
 		return file.fd;
 	if (file.is_elf && is_new_file(p, &file.st, only)) {
-		struct file_id *id = &p->files[p->file_count - 1];
+		struct searched_file *searched = &p->files.list[p->files.count - 1];
 		int n = scan_open_file(p, file.fd, mapped->device, only, mapped->path);
 
-		id->is_probed = n > 0;
+		searched->is_probed = n > 0;
 		return n;
 	}
 	bounded_close(p->calls, file.fd);
@@ -354,11 +325,11 @@ int uprobes_scan_file(struct uprobes *p, const char *path)
 
 bool uprobes_cover(const struct uprobes *p, const struct code_mapping *mapping)
 {
-	struct file_id id = {makedev(mapping->dev_major, mapping->dev_minor), mapping->inode, 0,
-			     false};
-	uint32_t at = hash_index_find(&p->index, hash_file(&id), file_equal, p->files, &id);
+	const struct file_id id = {makedev(mapping->dev_major, mapping->dev_minor), mapping->inode,
+				   0};
+	uint32_t at = record_find(&p->files, &id);
 
-	return at != HASH_INDEX_NONE && p->files[at].is_probed;
+	return at != RECORD_NONE && p->files.list[at].is_probed;
 }
 
 int uprobes_scan_process(struct uprobes *p, pid_t pid)

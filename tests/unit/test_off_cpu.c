@@ -47,10 +47,10 @@ static int teardown(void **state)
 
 static const struct off_cpu_entry *find(const struct off_cpu *o, struct off_cpu_thread thread)
 {
-	for (uint32_t i = 0; i < o->count; i++)
-		if (o->threads[i].thread.process == thread.process &&
-		    o->threads[i].thread.tid == thread.tid)
-			return &o->threads[i];
+	for (uint32_t i = 0; i < o->threads.count; i++)
+		if (o->threads.list[i].thread.process == thread.process &&
+		    o->threads.list[i].thread.tid == thread.tid)
+			return &o->threads.list[i];
 	return NULL;
 }
 
@@ -246,12 +246,12 @@ static void check_rings(const struct off_cpu *o)
 			find(o, (struct off_cpu_thread){process, OFF_CPU_ANY_THREAD});
 		uint32_t own = 0, linked = all != NULL;
 
-		for (uint32_t i = 0; i < o->count; i++)
-			own += o->threads[i].thread.process == process;
-		for (uint32_t at = all ? all->next : 0; all && &o->threads[at] != all;
-		     at = o->threads[at].next) {
-			assert_true(o->threads[o->threads[at].next].previous == at);
-			assert_int_equal(o->threads[at].thread.process, process);
+		for (uint32_t i = 0; i < o->threads.count; i++)
+			own += o->threads.list[i].thread.process == process;
+		for (uint32_t at = all ? all->next : 0; all && &o->threads.list[at] != all;
+		     at = o->threads.list[at].next) {
+			assert_true(o->threads.list[o->threads.list[at].next].previous == at);
+			assert_int_equal(o->threads.list[at].thread.process, process);
 			assert_true(++linked <= own);
 		}
 		assert_int_equal(linked, own);

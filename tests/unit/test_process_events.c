@@ -14,7 +14,7 @@
 
 static struct process_events *open_events(void)
 {
-	struct process_events *e = process_events_open();
+	struct process_events *e = process_events_open(-1, 0);
 
 	if (!e) {
 		print_message("perf_event_open: %s\n", strerror(errno));
@@ -344,7 +344,7 @@ static void short_processes_are_sampled(void **state)
 	(void)state;
 	getrusage(RUSAGE_CHILDREN, &before);
 	child = start_child(command, &gate);
-	events = process_events_open_target(child, 100);
+	events = process_events_open(child, 100);
 	if (!events)
 		SKIP("the kernel refuses perf events here");
 	assert_int_equal(write(gate, "", 1), 1);
