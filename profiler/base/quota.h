@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "symbolize/util/intern.h"
 
 struct quota {
@@ -69,6 +70,18 @@ static inline bool quota_extend(struct quota *a, uint32_t count, uint32_t *paid,
  * Returns the interned copy of a text, charging its bytes once. Returns NULL if refused or out of
  * memory.
  */
-const char *quota_intern(struct quota *quota, struct intern *strings, const char *text);
+static inline const char *quota_intern(struct quota *quota, struct intern *strings,
+				       const char *text)
+{
+	const char *interned = intern_find(strings, text);
+	size_t bytes = strlen(text) + INTERN_ENTRY_BYTES;
+
+	if (interned || !quota_take(quota, bytes))
+		return interned;
+	interned = intern_string(strings, text);
+	if (!interned)
+		quota_return(quota, bytes);
+	return interned;
+}
 
 #endif

@@ -239,14 +239,9 @@ const char *collect_text(struct collect *c, const char *text)
 	return stack_builder_text(&c->builder, text);
 }
 
-bool collect_keep_bytes(struct collect *c, size_t bytes)
+struct quota *collect_target_quota(struct collect *c)
 {
-	return quota_take(&c->target_bytes, bytes);
-}
-
-void collect_free_bytes(struct collect *c, size_t bytes)
-{
-	quota_return(&c->target_bytes, bytes);
+	return &c->target_bytes;
 }
 
 /* ---- stacks from the kernel ---- */
@@ -544,18 +539,15 @@ static void count_cause(struct collect *c, const struct process *process, bool h
 					 .has_nvml = process->gpu.has_nvml};
 	struct ledger *l = &c->ledger;
 
-	switch (untraced_judge(&use, process->gpu.obstacle)) {
-	case UNTRACED_LACKS:
+	enum untraced_verdict verdict = untraced_judge(&use, process->gpu.obstacle);
+
+	if (verdict == UNTRACED_LACKS) {
 		l->processes.causes[process->gpu.obstacle]++;
 		l->calls.processes += !process->lacks_gpu_time;
-		break;
-	case UNTRACED_MAY_LACK:
-		/* a child's devices may be its parent's */
-		l->processes.untraced += process->gpu.has_driver;
-		l->processes.unsure[process->gpu.obstacle] += process->gpu.has_driver;
-		break;
-	case UNTRACED_IS_IDLE:
-		break;
+	} else if (verdict == UNTRACED_MAY_LACK && process->gpu.has_driver) {
+		/* without a driver of its own, a child's devices may be its parent's */
+		l->processes.untraced++;
+		l->processes.unsure[process->gpu.obstacle]++;
 	}
 }
 

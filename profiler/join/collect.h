@@ -332,9 +332,8 @@ void collect_gpu_event(struct collect *c, struct process *process, const struct 
 /* Keeps a text of the target until collect_free. Returns NULL over the quota. */
 const char *collect_text(struct collect *c, const char *text);
 
-/* Charges bytes that a source keeps for the target. Returns false over the quota. */
-bool collect_keep_bytes(struct collect *c, size_t bytes);
-void collect_free_bytes(struct collect *c, size_t bytes);
+/* Returns the quota for data that sources keep for the target. */
+struct quota *collect_target_quota(struct collect *c);
 
 /*
  * Returns true if the launch with this correlation id has come, or all launches count. Launches

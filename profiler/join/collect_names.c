@@ -189,7 +189,8 @@ static void rename_thread(struct collect *c, struct process *process, uint32_t t
 		show_thread_name(c, process, info, name);
 }
 
-void collect_show_first_name(struct collect *c, struct process *process, uint32_t tid)
+/* Shows the first known name that the interpreter gave to a thread. */
+static void show_first_name(struct collect *c, struct process *process, uint32_t tid)
 {
 	const struct thread_info *info = place_names_thread(&c->place_names, process->id, tid);
 	const char *name = info ? interpreters_name(process, tid, 0, NULL) : NULL;
@@ -275,7 +276,7 @@ static void learn_thread_name(void *context, const struct python_thread_name *na
 	}
 	err = thread_names_learn(&n->process->thread_names, tid, n->time_ns, name->text);
 	if (err == 1)
-		collect_show_first_name(n->c, n->process, tid);
+		show_first_name(n->c, n->process, tid);
 	else
 		collect_note_error(n->c, err);
 }

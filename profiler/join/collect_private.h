@@ -123,9 +123,6 @@ static inline struct thread_use collect_use_of(const struct stack_event *event)
 void collect_name_thread(struct collect *c, struct process *process, pid_t pid, uint32_t tid,
 			 const char *comm, const char *earlier);
 
-/* Shows the first known name that the interpreter gave to a thread. */
-void collect_show_first_name(struct collect *c, struct process *process, uint32_t tid);
-
 /* Notes the names of a process, and of one of its threads, while they are alive. */
 void collect_note_process(struct collect *c, struct process *process);
 void collect_note_thread(struct collect *c, struct process *process, const struct thread_use *use);
@@ -150,9 +147,6 @@ static inline struct place_id collect_place_at(struct collect *c, struct process
 }
 
 /* ---- times ---- */
-
-/* Returns the stack of a mark below a program's name, which may be NULL. */
-struct stack_id collect_stack_of_program(struct collect *c, const char *name, const char *mark);
 
 /* Ends the open calls of a process that has ended; 0 stands for all. */
 void collect_end_calls(struct collect *c, uint32_t process, uint64_t now_ns);

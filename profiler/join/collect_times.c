@@ -89,7 +89,8 @@ void collect_waited_for(struct collect *c, uint64_t used_ns)
 	c->waited_ns = used_ns;
 }
 
-struct stack_id collect_stack_of_program(struct collect *c, const char *name, const char *mark)
+/* Returns the stack of a mark below a program's name, which may be NULL. */
+static struct stack_id stack_of_program(struct collect *c, const char *name, const char *mark)
 {
 	struct stack_id stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
 						      name ? name : PSEUDO_NO_PROGRAM);
@@ -101,7 +102,7 @@ struct stack_id collect_stack_of_program(struct collect *c, const char *name, co
 static void add_rest(struct collect *c, const struct program_time *program)
 {
 	struct place place = place_unknown();
-	struct stack_id stack = collect_stack_of_program(c, program->name, PSEUDO_NOT_SAMPLED);
+	struct stack_id stack = stack_of_program(c, program->name, PSEUDO_NOT_SAMPLED);
 
 	if (program->process)
 		place.part[PLACE_PROCESS] = program->process;
@@ -284,7 +285,7 @@ static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times 
 		return;
 	}
 	saturated_add(&c->ledger.wall.left_ns, ns);
-	add_off_cpu(t, collect_stack_of_program(c, t->process->comm, PSEUDO_NO_STACK), sum);
+	add_off_cpu(t, stack_of_program(c, t->process->comm, PSEUDO_NO_STACK), sum);
 }
 
 /* Passes a time off the CPU to the add-ons, with the stack of the wait. */
@@ -307,7 +308,7 @@ static void add_interval(struct collect *c, const struct off_cpu_target *target,
 	if (!c->addons.takes_off_cpu)
 		return;
 	if (same_id(stack, STACK_EMPTY))
-		stack = collect_stack_of_program(c, target->process->comm, PSEUDO_NO_STACK);
+		stack = stack_of_program(c, target->process->comm, PSEUDO_NO_STACK);
 	show_off_cpu(c, target, stack_blocked(c, stack, times->kind, times->file_type),
 		     record->left_ns, record->blocked_ns);
 	show_off_cpu(c, target, stack_runnable(c, stack),
@@ -345,7 +346,7 @@ static void add_unsampled(struct collect *c, struct process *process, struct pla
 	if (ns == 0)
 		return;
 	profile_add_time(c->profile, ROW_CPU,
-			 collect_stack_of_program(c, process->comm, PSEUDO_NOT_SAMPLED), place, ns);
+			 stack_of_program(c, process->comm, PSEUDO_NOT_SAMPLED), place, ns);
 	cpu_time_sampled(&c->cpu_time, process, ns);
 	saturated_add(&c->ledger.cpu.not_sampled_ns, ns);
 }

@@ -222,7 +222,7 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t process, uint32
 				 uint64_t time_ns, bool is_whole)
 {
 	struct graph *graph = free_graph(g), *older = find_newest(g, process, number);
-	uint32_t hash = hash_pair(process, number), at, after;
+	uint32_t hash = hash_pair(process, number), at;
 
 	if (!graph)
 		return NULL;
@@ -233,12 +233,10 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t process, uint32
 	/* cannot fail if there is an older one */
 	if (hash_index_add(&g->numbers, hash, at) != 0)
 		return NULL;
-	if (at == g->graph_count) {
+	if (at == g->graph_count)
 		g->graph_count++;
-	} else {
-		after = graph->next;
-		g->free_graph = after;
-	}
+	else
+		g->free_graph = graph->next;
 	*graph = (struct graph){.since_ns = time_ns,
 				.process = process,
 				.number = number,
@@ -249,7 +247,6 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t process, uint32
 		succeed(g, graph, older);
 	list(g, &g->current, graph);
 	g->of_process[process % GRAPH_NODES_PROCESSES]++;
-	g->last.graph = NULL;
 	return graph;
 }
 

@@ -120,29 +120,25 @@ static int compare(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
+static int compare_words(const void *a, const void *b, size_t count)
+{
+	const uint32_t *x = a, *y = b;
+
+	for (size_t i = 0; i < count; i++)
+		if (x[i] != y[i])
+			return compare(x[i], y[i]);
+	return 0;
+}
+
 static int by_key(const struct spread_key *a, const struct spread_key *b)
 {
-	int order = compare(a->process, b->process);
-
-	if (!order)
-		order = compare(a->base.number, b->base.number);
-	return order ? order : compare(a->thread, b->thread);
+	return compare_words(a, b, sizeof(*a) / sizeof(uint32_t));
 }
 
-static int by_thread_and_stack(const void *a, const void *b)
+/* Compares samples by key and stack, or parked work by key and place. */
+static int by_id(const void *a, const void *b)
 {
-	const struct spread_sample *x = a, *y = b;
-	int order = by_key(&x->key, &y->key);
-
-	return order ? order : compare(x->stack.number, y->stack.number);
-}
-
-static int by_thread_and_place(const void *a, const void *b)
-{
-	const struct spread_parked *x = a, *y = b;
-	int order = by_key(&x->key, &y->key);
-
-	return order ? order : compare(x->place.number, y->place.number);
+	return compare_words(a, b, sizeof(struct sample_key) / sizeof(uint32_t));
 }
 
 static int by_stack(const void *a, const void *b)
@@ -464,8 +460,8 @@ static void spread_all(struct spread *s)
 	struct range r = {0};
 	uint32_t end;
 
-	sort(s->samples.list, s->samples.count, sizeof(*s->samples.list), by_thread_and_stack);
-	sort(s->parked.list, s->parked.count, sizeof(*s->parked.list), by_thread_and_place);
+	sort(s->samples.list, s->samples.count, sizeof(*s->samples.list), by_id);
+	sort(s->parked.list, s->parked.count, sizeof(*s->parked.list), by_id);
 	for (uint32_t i = 0; i < s->parked.count; i = end) {
 		const struct spread_key key = {s->parked.list[i].key.process,
 					       s->parked.list[i].key.base, 0};

@@ -40,7 +40,7 @@ struct tracee {
 	/* launches of one kernel each, their kernels, and lost records */
 	uint64_t kernel_launches, launched_kernels, lost;
 	struct id_map names; /* id -> const char * */
-	size_t kept_bytes;   /* bytes of `names` and `piece`, taken by collect_keep_bytes */
+	size_t kept_bytes;   /* bytes of `names` and `piece`, charged to the target's quota */
 	char *piece;         /* partly received name, or NULL */
 	size_t piece_length;
 	uint32_t piece_id;
@@ -96,7 +96,7 @@ struct gpu_pipe *gpu_pipe_new(struct collect *collect)
 
 static void free_tracee(struct gpu_pipe *p, struct tracee *t)
 {
-	collect_free_bytes(p->collect, t->kept_bytes);
+	quota_return(collect_target_quota(p->collect), t->kept_bytes);
 	id_map_release(&t->names);
 	id_map_release(&t->writes);
 	free(t->piece);
@@ -362,7 +362,7 @@ bool gpu_pipe_has_running(const struct gpu_pipe *p)
 
 static bool keep_bytes(struct gpu_pipe *p, struct tracee *t, size_t bytes)
 {
-	if (!collect_keep_bytes(p->collect, bytes))
+	if (!quota_take(collect_target_quota(p->collect), bytes))
 		return false;
 	t->kept_bytes += bytes;
 	return true;
@@ -388,7 +388,7 @@ static void drop_piece(struct gpu_pipe *p, struct tracee *t)
 	free(t->piece);
 	t->piece = NULL;
 	t->kept_bytes -= t->piece_length + 1;
-	collect_free_bytes(p->collect, t->piece_length + 1);
+	quota_return(collect_target_quota(p->collect), t->piece_length + 1);
 	t->piece_length = 0;
 }
 
@@ -414,7 +414,7 @@ static bool add_piece(struct gpu_pipe *p, struct tracee *t, const char *text)
 	piece = realloc(t->piece, t->piece_length + n + 1);
 	if (!piece) {
 		t->kept_bytes -= bytes;
-		collect_free_bytes(p->collect, bytes);
+		quota_return(collect_target_quota(p->collect), bytes);
 		return false;
 	}
 	memcpy(piece + t->piece_length, text, n);
