@@ -34,8 +34,7 @@ struct program_time {
 	uint64_t charged_ns, sampled_ns;
 	double unread_ns; /* time that its processes lived after their clock was last read */
 	uint64_t rest_ns; /* charged time without samples */
-	uint32_t process; /* the only process that was charged or sampled; 0 if there are none or
-			     several */
+	uint32_t process; /* the only process charged or sampled; 0: none, or several */
 	bool has_several;
 };
 

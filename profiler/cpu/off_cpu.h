@@ -48,9 +48,8 @@ struct off_cpu_departure {
 	uint64_t left_ns;
 	struct stack_id stack;
 	uint32_t file_type; /* type of the file read or written (S_IFMT); 0 if there is none */
-	bool is_internal; /* thread of the profiler or the driver: its stack gets no times of other
-			  threads */
-	bool is_at_gil;   /* a futex that it waits for is Python's global lock */
+	bool is_internal;   /* thread of the profiler or the driver, with a stack of its own */
+	bool is_at_gil;     /* a futex that it waits for is Python's global lock */
 };
 
 /* Known time of one stack, kind and site. */

@@ -37,8 +37,7 @@ enum process_source {
 	PROCESS_OURS,      /* target before its exec: our own code */
 	PROCESS_GUESSED,   /* stack only */
 	PROCESS_ATTACHED,  /* attached to; `threads` may be too high */
-	PROCESS_PIPE_ONLY, /* hello in the pipe only; the kernel's records belong to another process
-			    */
+	PROCESS_PIPE_ONLY, /* hello in the pipe only; its pid may be another process's */
 };
 
 /* Tracing state of the program. Further programs in one process get a struct of their own. */

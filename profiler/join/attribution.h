@@ -59,9 +59,9 @@ struct attribution {
 	/* process being finalized, which is in no table; or NULL */
 	struct process *ending;
 	RECORD_SET(struct launch_origin) origins;
-	struct time_range time_range; /* operations that begin outside are only counted; empty: all
-					 are inside */
-	bool begins_late;             /* attached processes may have launched work before */
+	/* operations that begin outside are only counted; empty: all are inside */
+	struct time_range time_range;
+	bool begins_late; /* attached processes may have launched work before */
 	bool limits_stacks;
 	bool notes_waited;
 	struct spread spread;

@@ -19,8 +19,7 @@ struct open_call {
 	uint64_t start_ns;
 	struct stack_id stack; /* only passed through, like `place` */
 	struct place_id place;
-	uint64_t taken_ns; /* time at which the call was taken out without having returned; 0: not
-			      taken out */
+	uint64_t taken_ns; /* time at which the open call was taken out; 0: not yet */
 };
 
 /* Zero-initialised is empty. */

@@ -56,8 +56,7 @@ struct gpu_pipe {
 	struct hash_index index; /* tracees by instance */
 	struct tracee *newcomer; /* its hello was returned, and is not yet answered */
 	struct tracee *current;  /* sender of this batch; NULL: unknown */
-	bool batch_is_refused;   /* the batch is of a program that was not accepted, hence not
-				    malformed */
+	bool batch_is_refused;   /* its program was not accepted, so it is not malformed */
 	bool batch_is_repeat;    /* the batch has been read before (gpu_pipe_leave_out_repeats) */
 	bool leaves_out_repeats;
 	uint64_t repeats, conflicts;

@@ -21,10 +21,9 @@ enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 struct recording {
 	FILE *pipe;
 	FILE *events;
-	int err;           /* error of the first failed write of pipe bytes, -errno */
-	size_t held_bytes; /* bytes of all held lines */
-	bool holds_maps; /* hold mappings until a stack shows that the user may inspect the process
-			  */
+	int err;               /* error of the first failed write of pipe bytes, -errno */
+	size_t held_bytes;     /* bytes of all held lines */
+	bool holds_maps;       /* hold mappings until a stack proves access */
 	struct id_map waiting; /* by pid: struct held */
 };
 
