@@ -85,8 +85,8 @@ int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread,
 	return err;
 }
 
-static void know(const struct off_cpu *o, struct off_cpu_entry *entry, struct stack_id stack,
-		 const struct off_cpu_times *times)
+static void remember_stack(const struct off_cpu *o, struct off_cpu_entry *entry,
+			   struct stack_id stack, const struct off_cpu_times *times)
 {
 	for (uint32_t i = 0; i < entry->count; i++) {
 		struct off_cpu_stack *known = &entry->known[i];
@@ -121,11 +121,11 @@ bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t le
 	times->file_type = entry->departure.file_type;
 	if (times->kind == SYS_futex && entry->departure.is_at_gil)
 		times->kind = STACK_OFF_CPU_GIL;
-	know(o, entry, *stack, times);
+	remember_stack(o, entry, *stack, times);
 	of_all = *times;
 	of_all.site = 0; /* sites belong to one thread */
 	if (!entry->departure.is_internal)
-		know(o, find(o, all), *stack, &of_all);
+		remember_stack(o, find(o, all), *stack, &of_all);
 	return true;
 }
 

@@ -506,9 +506,10 @@ static enum python_native kind_of(const struct python_image *image, uint32_t mod
 }
 
 /* Sets the kind of each native frame. Returns true if one is the interpreter's loop. */
-static bool tell_natives(struct pythons *p, struct address_space *space,
-			 const struct python_program *program, const struct unwind_frame *natives,
-			 uint32_t count, uint8_t kinds[NATIVES_MAX])
+static bool classify_natives(struct pythons *p, struct address_space *space,
+			     const struct python_program *program,
+			     const struct unwind_frame *natives, uint32_t count,
+			     uint8_t kinds[NATIVES_MAX])
 {
 	const struct python_image *image = image_of(p, program);
 	uint64_t address = image->segments[0].address + program->bias;
@@ -554,7 +555,7 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 		python_chain_read(chain, &image->offsets, &stack);
 	if (stack.count == 0 && stack.is_whole)
 		return 0;
-	has_loop = tell_natives(p, space, program, natives, in.native_count, kinds);
+	has_loop = classify_natives(p, space, program, natives, in.native_count, kinds);
 	result->is_missing = has_loop && stack.count == 0;
 	if (stack.count == 0)
 		return 0;

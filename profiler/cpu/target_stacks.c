@@ -71,7 +71,7 @@ static bool same_mapping(const struct code_mapping *a, const struct code_mapping
 }
 
 /* Returns the first mapping that ends after `address`, or code_count. */
-static uint32_t first_behind(const struct target_stacks *t, uint64_t address)
+static uint32_t first_after(const struct target_stacks *t, uint64_t address)
 {
 	uint32_t low = 0, high = t->code_count;
 
@@ -89,19 +89,19 @@ static uint32_t first_behind(const struct target_stacks *t, uint64_t address)
 /* Removes the mappings from `first` on that begin before `end`. */
 static void remove_code(struct target_stacks *t, uint32_t first, uint64_t end)
 {
-	uint32_t behind = first;
+	uint32_t end_at = first;
 
-	for (; behind < t->code_count && t->code[behind].start < end; behind++) {
-		unreserve(t, target_stacks_code_bytes(&t->code[behind]));
-		free((char *)(uintptr_t)t->code[behind].path);
+	for (; end_at < t->code_count && t->code[end_at].start < end; end_at++) {
+		unreserve(t, target_stacks_code_bytes(&t->code[end_at]));
+		free((char *)(uintptr_t)t->code[end_at].path);
 	}
-	memmove(&t->code[first], &t->code[behind], (t->code_count - behind) * sizeof(*t->code));
-	t->code_count -= behind - first;
+	memmove(&t->code[first], &t->code[end_at], (t->code_count - end_at) * sizeof(*t->code));
+	t->code_count -= end_at - first;
 }
 
 int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *mapping)
 {
-	uint32_t at = first_behind(t, mapping->start);
+	uint32_t at = first_after(t, mapping->start);
 	char *path;
 
 	if (at < t->code_count && same_mapping(&t->code[at], mapping))
@@ -130,7 +130,7 @@ int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *m
 
 const struct code_mapping *target_stacks_find_code(const struct target_stacks *t, uint64_t address)
 {
-	uint32_t at = address ? first_behind(t, address - 1) : t->code_count;
+	uint32_t at = address ? first_after(t, address - 1) : t->code_count;
 
 	return at < t->code_count && t->code[at].start < address ? &t->code[at] : NULL;
 }

@@ -123,7 +123,7 @@ static struct stack_id below_conditionals(struct attribution *a, uint64_t time_n
 
 	if (!graph_nodes_has_bodies(&a->graph_nodes))
 		return stack;
-	n = graph_nodes_around(&a->graph_nodes, o->process, o->graph_node, time_ns, around);
+	n = graph_nodes_enclosing(&a->graph_nodes, o->process, o->graph_node, time_ns, around);
 	for (uint32_t i = 0; i < n; i++)
 		stack = gpu_stack_captures(&a->gpu_stacks, around[i], stack);
 	return stack;

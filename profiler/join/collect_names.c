@@ -282,7 +282,7 @@ static void learn_thread_name(void *context, const struct python_thread_name *na
 }
 
 /* Sets by_inner. Returns false if thread ids of this process cannot be mapped. */
-static bool know_ids(struct named_threads *n)
+static bool map_thread_ids(struct named_threads *n)
 {
 	struct pid_namespace *own = &n->c->pid_namespace, *its = &n->process->pid_namespace;
 
@@ -308,7 +308,7 @@ static void read_thread_names(struct collect *c, struct process *process)
 	if (!process->places_of_threads)
 		process->places_of_threads = calloc(1, sizeof(*process->places_of_threads));
 	process->has_spent = false;
-	if (process->places_of_threads && know_ids(&names) &&
+	if (process->places_of_threads && map_thread_ids(&names) &&
 	    pythons_read_threads(&c->pythons, process->visible_pid, process->python,
 				 process->places_of_threads, &used_ns, learn_thread_name,
 				 &names) != 0)

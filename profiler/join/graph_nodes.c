@@ -21,16 +21,16 @@ struct graph {
 	uint64_t since_ns; /* start; not before its predecessor's */
 	uint64_t inlined;  /* number of its children's nodes */
 	uint32_t process, number;
-	uint32_t age;                   /* distinguishes the uses of a slot */
-	struct graph_ref older;         /* previous graph with its number */
-	uint32_t first_node, last_node; /* positions plus one, like all here; 0: none */
-	uint32_t own;                   /* number of nodes announced from 0 on without a gap */
-	uint32_t behind;                /* highest announced number plus one */
-	uint32_t first_child, behind_children; /* bounds of its children */
-	uint32_t previous, next;               /* links of its list; or next free one */
-	struct node_ref holder;                /* conditional node that executes this graph */
-	bool has_bodies;                       /* has nodes that execute bodies */
-	uint32_t newest_launch;                /* count of its newest launch; 0: none */
+	uint32_t age;                       /* distinguishes the uses of a slot */
+	struct graph_ref older;             /* previous graph with its number */
+	uint32_t first_node, last_node;     /* positions plus one, like all here; 0: none */
+	uint32_t own;                       /* number of nodes announced from 0 on without a gap */
+	uint32_t index_end;                 /* highest announced number plus one */
+	uint32_t first_child, children_end; /* bounds of its children */
+	uint32_t previous, next;            /* links of its list; or next free one */
+	struct node_ref holder;             /* conditional node that executes this graph */
+	bool has_bodies;                    /* has nodes that execute bodies */
+	uint32_t newest_launch;             /* count of its newest launch; 0: none */
 	bool is_used, is_succeeded;
 	bool is_whole; /* began with node 0 */
 };
@@ -335,8 +335,8 @@ static int announce(struct graph_nodes *g, struct graph *graph, uint32_t index,
 		drop_graph(g, graph);
 	if (err)
 		return err;
-	if (graph->behind <= index)
-		graph->behind = index + 1;
+	if (graph->index_end <= index)
+		graph->index_end = index + 1;
 	while (is_announced(g, graph, graph->own))
 		graph->own++;
 	return 0;
@@ -392,7 +392,7 @@ static void add_child(struct graph_nodes *g, struct graph *graph, const struct g
 				     .child = ref_of(g, child),
 				     .offset = graph->inlined,
 				     .node_count = child->own};
-	graph->behind_children = g->child_count;
+	graph->children_end = g->child_count;
 	graph->inlined += child->own;
 }
 
@@ -443,14 +443,14 @@ static bool is_over(const struct graph_nodes *g, const struct graph *graph, uint
 	if (index == 0 || is_announced(g, graph, index))
 		return true;
 	/* nodes announced after inlining have numbers above the inlined ones */
-	return is_inlined(graph, index) && graph->behind > graph->own + graph->inlined;
+	return is_inlined(graph, index) && graph->index_end > graph->own + graph->inlined;
 }
 
 /* Finds an inlined node. Inlined nodes are numbered after the graph's own, child by child. */
 static const struct graph_node *find_in_children(const struct graph_nodes *g,
 						 const struct graph *graph, uint32_t index)
 {
-	uint32_t at = index - graph->own, i = graph->behind_children;
+	uint32_t at = index - graph->own, i = graph->children_end;
 	uint32_t since = g->child_count - i, kept = i - graph->first_child;
 
 	if (!is_inlined(graph, index) || since >= GRAPH_CHILDREN_MAX)
@@ -595,7 +595,7 @@ int graph_nodes_moved(struct graph_nodes *g, uint32_t process, uint64_t id, uint
 int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder,
 		     uint64_t time_ns)
 {
-	const struct graph *around = find_newest(g, process, number_of(holder));
+	const struct graph *enclosing = find_newest(g, process, number_of(holder));
 	struct graph *body = find_newest(g, process, number);
 	struct node_ref ref;
 
@@ -603,10 +603,10 @@ int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, u
 		g->new_bodies = calloc(GRAPH_NODES_NEW_BODIES, sizeof(*g->new_bodies));
 	if (!g->new_bodies)
 		return -ENOMEM;
-	if (!around || !number)
+	if (!enclosing || !number)
 		return 0; /* not from CUPTI, or dropped */
 	g->has_bodies = true;
-	ref = (struct node_ref){ref_of(g, around), (uint32_t)holder};
+	ref = (struct node_ref){ref_of(g, enclosing), (uint32_t)holder};
 	if (body && body->since_ns >= time_ns) {
 		set_holder(g, body, ref);
 		return 0;
@@ -628,8 +628,8 @@ static const struct graph *body_of(const struct graph_nodes *g, const struct gra
 	return node && node->body.position ? deref(g, node->body) : graph;
 }
 
-uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns,
-			    struct stack_id stacks[GRAPH_NODES_DEPTH])
+uint32_t graph_nodes_enclosing(struct graph_nodes *g, uint32_t process, uint64_t id,
+			       uint64_t time_ns, struct stack_id stacks[GRAPH_NODES_DEPTH])
 {
 	const struct graph *body =
 		body_of(g, find_graph(g, process, number_of(id), time_ns), (uint32_t)id);

@@ -147,8 +147,8 @@ static inline bool graph_nodes_has_bodies(const struct graph_nodes *g)
  * Copies the stacks of the conditional nodes that enclose a node which ran at this time, innermost
  * first. Returns their number, or 0 if the node is in no body.
  */
-uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns,
-			    struct stack_id stacks[GRAPH_NODES_DEPTH]);
+uint32_t graph_nodes_enclosing(struct graph_nodes *g, uint32_t process, uint64_t id,
+			       uint64_t time_ns, struct stack_id stacks[GRAPH_NODES_DEPTH]);
 
 /*
  * Notes that a graph is launched, or that one of its own nodes has run. Ignores graphs without

@@ -32,9 +32,9 @@ struct tracee {
 	uint64_t left_ns;        /* time of the last goodbye, CLOCK_MONOTONIC */
 	struct gpu_event_goodbye goodbye;
 	uint64_t next_sequence;
-	struct id_map writes; /* by number: lines << 32 | hash; used if repeats are omitted */
-	bool forgets_writes;  /* some writes are not in `writes` */
-	uint64_t heard_ns;    /* time at which its last write was read */
+	struct id_map writes;   /* by number: lines << 32 | hash; used if repeats are omitted */
+	bool forgets_writes;    /* some writes are not in `writes` */
+	uint64_t last_write_ns; /* time at which its last write was read */
 	uint64_t operations, operation_ns; /* received */
 	uint64_t unsent;                   /* dropped by the sender */
 	/* launches of one kernel each, their kernels, and lost records */
@@ -54,7 +54,7 @@ struct gpu_pipe {
 	struct tracee **tracees;
 	uint32_t tracee_count, tracee_capacity;
 	struct hash_index index; /* tracees by instance */
-	struct tracee *newcomer; /* its hello was returned, and is not yet answered */
+	struct tracee *pending;  /* its hello was returned, and is not yet answered */
 	struct tracee *current;  /* sender of this batch; NULL: unknown */
 	bool batch_is_refused;   /* its program was not accepted, so it is not malformed */
 	bool batch_is_repeat;    /* the batch has been read before (gpu_pipe_leave_out_repeats) */
@@ -159,8 +159,8 @@ static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 	p->tracees[t->position] = last;
 	if (p->current == t)
 		p->current = NULL;
-	if (p->newcomer == t)
-		p->newcomer = NULL;
+	if (p->pending == t)
+		p->pending = NULL;
 	free_tracee(p, t);
 }
 
@@ -178,7 +178,7 @@ static void count_sequence(struct gpu_pipe *p, struct tracee *t, uint64_t sequen
 {
 	uint64_t *lost = &p->ledger->pipe.lost_batches;
 
-	t->heard_ns = monotonic_ns();
+	t->last_write_ns = monotonic_ns();
 	if (p->leaves_out_repeats && sequence < t->next_sequence) {
 		*lost -= *lost > 0; /* the missing write comes from another file */
 		return;
@@ -194,7 +194,7 @@ void gpu_pipe_accept(struct gpu_pipe *p, struct tracee *tracee, struct process *
 	struct ledger_pipe *l = &p->ledger->pipe;
 
 	tracee->process = process;
-	p->newcomer = NULL;
+	p->pending = NULL;
 	count_sequence(p, tracee, p->batch_sequence);
 	l->processes++;
 	l->without_cupti += hello->is_off != 0;
@@ -263,7 +263,8 @@ uint64_t tracee_silence(const struct tracee *t)
 {
 	uint64_t ended_ns = end_of(t);
 
-	return ended_in_the_middle(t) && ended_ns > t->heard_ns ? ended_ns - t->heard_ns : 0;
+	return ended_in_the_middle(t) && ended_ns > t->last_write_ns ? ended_ns - t->last_write_ns
+								     : 0;
 }
 
 /* Returns true if the process ended before the recording, so that nothing was to send. */
@@ -565,7 +566,7 @@ static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 	}
 	t->is_ignored = e->version != GPU_WIRE_VERSION;
 	t->is_tracing = !e->is_off && !t->is_ignored; /* otherwise the hello explains why not */
-	p->newcomer = p->current = t;
+	p->pending = p->current = t;
 	p->batch_is_refused = false;
 	return true;
 }
@@ -727,7 +728,7 @@ static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 		return false;
 	if (event->type == GPU_EVENT_HELLO) {
 		if (take_hello(p, &event->hello))
-			return p->newcomer != NULL;
+			return p->pending != NULL;
 		reject_line(p, false, line, length);
 		return false;
 	}
@@ -795,13 +796,13 @@ static bool next_line(struct gpu_pipe *p, const char **line, size_t *length)
 }
 
 /* Refuses the program of the last hello if it was not accepted. */
-static void refuse_newcomer(struct gpu_pipe *p)
+static void refuse_pending(struct gpu_pipe *p)
 {
-	if (!p->newcomer)
+	if (!p->pending)
 		return;
 	reject_line(p, true, "hello", strlen("hello"));
 	p->batch_is_refused = true;
-	drop_tracee(p, p->newcomer);
+	drop_tracee(p, p->pending);
 }
 
 /* Returns the kernel, or other GPU function, that the event is about, or NULL. */
@@ -823,7 +824,7 @@ const struct gpu_event *gpu_pipe_next(struct gpu_pipe *p, struct tracee **tracee
 	const char *line;
 	size_t length;
 
-	refuse_newcomer(p);
+	refuse_pending(p);
 	while (next_line(p, &line, &length)) {
 		if (!take_line(p, line, length))
 			continue;
@@ -877,7 +878,7 @@ uint64_t gpu_pipe_conflicts(const struct gpu_pipe *p)
 
 void gpu_pipe_finish(struct gpu_pipe *p)
 {
-	refuse_newcomer(p);
+	refuse_pending(p);
 	if (p->line_length > 0) {
 		p->ledger->pipe.lines++;
 		reject_line(p, false, p->line, p->line_length);

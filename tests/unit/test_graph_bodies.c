@@ -100,7 +100,7 @@ static void expect_around(struct graph_nodes *g, uint64_t id, uint64_t time, uin
 {
 	struct stack_id stacks[GRAPH_NODES_DEPTH];
 
-	assert_int_equal(graph_nodes_around(g, P, id, time, stacks), count);
+	assert_int_equal(graph_nodes_enclosing(g, P, id, time, stacks), count);
 	if (count > 0)
 		assert_int_equal(stacks[0].number, inner);
 	if (count > 1)
@@ -127,7 +127,7 @@ static void nodes_of_bodies_are_within_conditional_nodes(void **state)
 	make_nested(g);
 	assert_true(graph_nodes_has_bodies(g));
 	expect_nested(g, 1);
-	assert_int_equal(graph_nodes_around(g, OTHER, NODE(4, 0), now, stacks), 0);
+	assert_int_equal(graph_nodes_enclosing(g, OTHER, NODE(4, 0), now, stacks), 0);
 }
 
 static void expect_moved(struct graph_nodes *g, uint32_t first)
@@ -293,7 +293,7 @@ static void nonsense_ends(void **state)
 				graph_nodes_launch(g, P, id, time);
 				break;
 			case 4:
-				EXPECT(&random, graph_nodes_around(g, P, id, time, stacks) <=
+				EXPECT(&random, graph_nodes_enclosing(g, P, id, time, stacks) <=
 							GRAPH_NODES_DEPTH);
 				break;
 			default:
