@@ -137,10 +137,8 @@ static struct process *make(const struct processes *p, pid_t pid, pid_t visible_
 
 	if (!process)
 		return NULL;
-	process->id = p->newest_id + 1;
-	process->pid = pid;
-	process->visible_pid = visible_pid;
-	process->threads = 1;
+	*process = (struct process){
+		.id = p->newest_id + 1, .pid = pid, .visible_pid = visible_pid, .threads = 1};
 	process->space = parent ? address_space_fork(parent->space, process->id, visible_pid)
 				: address_space_new(process->id, visible_pid, knows_maps);
 	if (process->space)

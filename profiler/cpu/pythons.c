@@ -65,10 +65,7 @@ struct python_known_line {
 void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings,
 		  struct quota *quota)
 {
-	memset(p, 0, sizeof(*p));
-	p->symbolizer = symbolizer;
-	p->strings = strings;
-	p->quota = quota;
+	*p = (struct pythons){.symbolizer = symbolizer, .strings = strings, .quota = quota};
 }
 
 void pythons_release(struct pythons *p)

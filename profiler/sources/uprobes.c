@@ -56,12 +56,8 @@ struct uprobes *uprobes_new(enum bpf_source_probe kind, struct bpf_source *sourc
 {
 	struct uprobes *p = calloc(1, sizeof(*p));
 
-	if (p) {
-		p->kind = kind;
-		p->source = source;
-		p->calls = calls;
-		p->log = log;
-	}
+	if (p)
+		*p = (struct uprobes){.kind = kind, .source = source, .calls = calls, .log = log};
 	return p;
 }
 
