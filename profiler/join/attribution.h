@@ -2,10 +2,10 @@
 /*
  * Adds joined GPU operations to the profile, and passes them to the add-ons.
  *
- * Attribution runs after the join (join.h), which finds the launch of an operation, and before the
- * profile's sink (profile_sink.h). It looks up the stack that created a graph node, and keeps the
- * process's totals. Stalls of kernels are no operations of the profile: they are counted, and shown
- * below the kernels by the add-ons.
+ * Attribution runs after the join (join.h), which finds launches, and before the profile's sink
+ * (profile_sink.h). It looks up the stack that created a graph node, and keeps the process's
+ * totals. Stalls of kernels are no operations of the profile: they are counted, and shown below the
+ * kernels by the add-ons.
  */
 #ifndef PROFILER_JOIN_ATTRIBUTION_H
 #define PROFILER_JOIN_ATTRIBUTION_H
@@ -89,8 +89,8 @@ void attribution_limit_stacks(struct attribution *a);
 void attribution_note_waited(struct attribution *a);
 
 /*
- * Returns the origin id of a launch from this stack by this thread. It is the number of the stack
- * or mark, or of an origin if rows distinguish threads or stacks are limited. Beyond
+ * Returns the origin id of a launch from this stack by this thread. The id is the number of the
+ * stack or mark. If rows distinguish threads, or stacks are limited, it numbers an origin. Beyond
  * ATTRIBUTION_ORIGINS_MAX origins, launches lose their thread, and represent only themselves.
  */
 struct origin_id attribution_origin(struct attribution *a, struct launch_stack stack, uint32_t tid);

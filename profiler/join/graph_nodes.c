@@ -409,7 +409,7 @@ static struct graph_run *run_of(struct graph_nodes *g, uint32_t process, uint32_
 
 /*
  * Finds child graphs by the order of announcements. CUPTI announces clones graph by graph, each
- * within one call, and a child's clones just before the node that holds them. So where
+ * within one call. A child's clones come just before the node that holds them. So where
  * announcements return from a later graph to an earlier one, the later graph is that node's child.
  * The exception is reused numbers: the earlier graph is a clone of the later, or both are clones of
  * one.

@@ -2,11 +2,11 @@
 /*
  * Maps nodes of CUDA graphs, by id and time, to the stacks that created them.
  *
- * Ids are per process. The upper 32 bits are the graph's number, the lower 32 the node's number
- * within the graph (observed with CUPTI 13.0). Instantiating a graph clones each node; a clone has
- * its original's stack. It also replaces a node that holds a child graph by clones of the child's
- * nodes. CUPTI does not announce these inlined clones. Their numbers follow those of the graph's
- * own nodes, in order.
+ * Ids are per process. The upper 32 bits are the graph's number, the lower 32 the node's number in
+ * it (observed with CUPTI 13.0). Instantiating a graph clones each node; a clone has its original's
+ * stack. It also replaces a node that holds a child graph by clones of the child's nodes. CUPTI
+ * does not announce these inlined clones. Their numbers follow those of the graph's own nodes, in
+ * order.
  *
  * A destroyed graph's number may be reused while records of its work are still to come. So graphs
  * are also identified by their start time, and looked up by number and launch time. Events about

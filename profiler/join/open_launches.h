@@ -3,11 +3,11 @@
  * Keeps launch calls that have not returned, until the duration of the call is known. Used with a
  * timeline.
  *
- * A process sends the start and the end of each launch call from one thread, the end always for the
- * thread's last call (docs/wire-format.md). So a thread is in at most one, even if a runtime call
- * makes a driver call. A call may never end: its thread was cancelled, or launched again inside the
- * call. It is recorded without a duration. Threads are identified by place, so PLACES_MAX
- * (places.h) bounds them. Each takes 88 bytes with the index.
+ * A process sends the start and the end of each launch call from one thread (docs/wire-format.md).
+ * The end is always of the thread's last call. So a thread is in at most one, even if a runtime
+ * call makes a driver call. A call may never end: its thread was cancelled, or launched again
+ * inside the call. It is recorded without a duration. Threads are identified by place, so
+ * PLACES_MAX (places.h) bounds them. Each takes 88 bytes with the index.
  */
 #ifndef PROFILER_JOIN_OPEN_LAUNCHES_H
 #define PROFILER_JOIN_OPEN_LAUNCHES_H

@@ -6,8 +6,8 @@
  * of processes and threads, origins of launches, and devices. Stacks that a running process has
  * sent stay, because each is sent once.
  *
- * A collection visits all entries. So it runs when the tables have grown by as much as was left by
- * the last one (at most TABLE_GC_MOST), or by TABLE_GC_LEAST.
+ * A collection visits all entries. So it runs when the tables have doubled since the last one. The
+ * growth that starts it lies between TABLE_GC_LEAST and TABLE_GC_MOST.
  *
  * Not collected are texts of frames (128 MiB at most, COLLECT_TARGET_BYTES), files with code
  * (symbolize/util/table_quota.h: 65,536) and launch shapes (timeline.h: 262,144).

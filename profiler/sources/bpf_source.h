@@ -4,9 +4,9 @@
  *
  * Sampling uses one software clock per CPU, filtered to the target's process tree in the kernel. So
  * threads and processes shorter than a sampling period are represented in proportion. The clocks
- * tick 2.6 times per sample. Otherwise all samples could meet one point of a program's cycle that
- * is as long as the sampling period, or a simple fraction of it. On each CPU, each sampling period
- * of the tree's running time has one sample, at a varying point.
+ * tick 2.6 times per sample. Otherwise all samples could meet one point of a program's cycle, if
+ * the cycle fits the sampling period. On each CPU, each sampling period of the tree's running time
+ * has one sample, at a varying point.
  *
  * bpf_source_open does everything that needs more than CAP_PERFMON and CAP_BPF. With these
  * capabilities any user can do the rest, except for probes before Linux 6.10. Sampling takes one

@@ -19,7 +19,7 @@
 #define NAME_BYTES_MAX 65536
 #define NAME_ID_BYTES 64 /* bytes of an id_map entry: the map is at most half full, and doubles */
 #define READ_SIZE 65536
-#define SHOWN_LENGTH 80         /* of the first rejected line */
+#define SHOWN_LENGTH 80         /* bytes kept of the first rejected line */
 #define WRITES_MAX (1u << 20)   /* writes known by number; beyond them a lower number is a repeat */
 #define HASH_FACTOR 0x9e3779b1u /* multiplier of the hash of lines in order */
 

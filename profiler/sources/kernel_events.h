@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merges the kernel's process events and stacks in order of time, so that each stack is located in
- * the address space of its time.
+ * Merges the kernel's process events and stacks in order of time. So each stack is located in the
+ * address space of its time.
  *
  * With BPF: samples, launches and calls come from its ring buffer, process events from perf's side
  * records of all processes. Without BPF: perf events, which any user may open, yield CPU samples of

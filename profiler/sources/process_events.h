@@ -32,8 +32,8 @@ struct process_events;
  * threads, and restart with each thread. So they tick at least 500 times a second, and most ticks
  * are discarded here. Thus a process of three milliseconds gets its share of samples. No cycle of a
  * program is in step with them. A discarded sample's stack takes room in its ring, too. Such rings
- * have up to 4 MiB per CPU, 48 MiB in all, but at least 256 KiB per CPU, or what the user may lock.
- * A sample has 8 to 60 KiB of stack, such that a ring holds the ticks of 100 ms.
+ * have up to 4 MiB per CPU, 48 MiB in all, but at least 256 KiB per CPU. The user's limit of locked
+ * memory applies. A sample has 8 to 60 KiB of stack, such that a ring holds the ticks of 100 ms.
  */
 struct process_events *process_events_open(pid_t pid, uint32_t sample_hz);
 void process_events_close(struct process_events *events);

@@ -33,7 +33,7 @@ void sample_ticks_release(struct sample_ticks *t);
 
 /*
  * Counts a tick of a thread on this CPU. Returns the number of samples to take, 0 to 2. Each thread
- * starts a full tick of its own on each CPU, and loses half a tick at its end, on average. So its
+ * starts a full tick of its own on each CPU. At its end half a tick is lost, on average. So its
  * first tick counts 1.5.
  */
 uint32_t sample_ticks_count(struct sample_ticks *t, uint32_t tid);
