@@ -5,8 +5,8 @@
  * Each program that writes to the pipe has its own instance id, sent with its hello. The caller
  * decides whether to accept the program, and which process it belongs to. For each program the pipe
  * keeps kernel names by id. Sequences of writes and totals are kept to notice every loss. A line
- * that is no event, or of a program that was not accepted, is only counted. So is
- * an event whose time or bytes would take the run's total past LEDGER_TOTAL_MAX: no sum wraps.
+ * that is no event, or of a program that was not accepted, is only counted. So is an event whose
+ * time or bytes would take the run's total past LEDGER_TOTAL_MAX: no sum wraps.
  *
  * Events are pulled:
  *
