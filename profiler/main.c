@@ -19,34 +19,35 @@ static void prefer_errors_to_signals(void)
 int main(int argc, char **argv)
 {
 	struct inherited inherited;
-	enum options_result asked;
+	enum command command;
 	struct options options;
 	int status = EXIT_PROFILER_FAILED;
 
 	inherited_note(&inherited);
 	dropped_environment_note(&inherited.dropped, argc, argv);
-	asked = options_parse(argc, argv, &options);
+	command = options_parse(argc, argv, &options);
 	/* only runs need the capabilities of setcap; nothing was opened so far */
-	if (asked != OPTIONS_RUN && privilege_drop_all() != 0)
-		asked = OPTIONS_WRONG;
-	switch (asked) {
-	case OPTIONS_RUN:
+	if (!options_run(&options) && privilege_drop_all() != 0)
+		command = COMMAND_WRONG;
+	switch (command) {
+	case COMMAND_RUN:
+	case COMMAND_ATTACH:
 		status = run(&options, &inherited);
 		break;
-	case OPTIONS_FROM:
+	case COMMAND_FROM:
 		prefer_errors_to_signals();
 		status = from(&options, &inherited);
 		break;
-	case OPTIONS_DIFF:
+	case COMMAND_DIFF:
 		status = compare(&options, &inherited);
 		break;
-	case OPTIONS_INJECTION_PATH:
+	case COMMAND_INJECTION_PATH:
 		status = injection_path_print();
 		break;
-	case OPTIONS_LIST_METRICS:
+	case COMMAND_LIST_METRICS:
 		status = list_metrics(&options);
 		break;
-	case OPTIONS_DONE:
+	case COMMAND_DONE:
 		status = 0;
 		break;
 	default:

@@ -191,7 +191,7 @@ static int report_and_write(struct comparing *c, struct outputs *outputs,
 	warn_of_measures(&c->log, c->inputs[0].result, after->result, after->path);
 	changes_report(&c->log, comparison, LINES, top_width(WIDTH));
 	status = write_all(c, outputs, comparison);
-	slower = gates_check(&c->log, &c->options->diff.gates, comparison);
+	slower = gates_check(&c->log, &c->options->gates, comparison);
 	return status ? status : slower;
 }
 
@@ -275,8 +275,8 @@ int compare(const struct options *options, const struct inherited *inherited)
 
 static bool read_baselines(struct comparing *c, const char *folder)
 {
-	c->before = c->options->diff.before.count;
-	if (!read_inputs(c, &c->options->diff.before, folder))
+	c->before = c->options->baselines.count;
+	if (!read_inputs(c, &c->options->baselines, folder))
 		return false;
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->inputs[i].is_folded)
@@ -302,7 +302,7 @@ bool compare_check_baselines(struct log *log, const struct options *o,
 	pid_t pid;
 	int status;
 
-	if (o->diff.before.count == 0)
+	if (o->baselines.count == 0)
 		return true;
 	pid = fork();
 	if (pid == 0) {
@@ -337,7 +337,7 @@ static int report_baselines(struct comparing *c, const struct result *after,
 	log_line(&c->log, "Compared with %s%s:", first->path, c->count > 1 ? " and others" : "");
 	changes_report(&c->log, comparison, c->options->report ? LINES : BASELINE_LINES,
 		       top_width(WIDTH));
-	return gates_check(&c->log, &c->options->diff.gates, comparison);
+	return gates_check(&c->log, &c->options->gates, comparison);
 }
 
 int compare_with_baselines(struct log *log, const struct options *o, const struct result *result,
@@ -348,7 +348,7 @@ int compare_with_baselines(struct log *log, const struct options *o, const struc
 	struct comparison *comparison = NULL;
 	int status = EXIT_PROFILER_FAILED;
 
-	if (o->diff.before.count == 0)
+	if (o->baselines.count == 0)
 		return 0;
 	c = new_comparing(log, o);
 	if (!c)

@@ -27,8 +27,10 @@
 
 unsigned int deliver_needs(const struct options *o)
 {
+	const struct run_options *run = options_run(o);
+
 	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view) |
-	       (o->measure.launch_shapes || o->measure.idle ||
+	       (o->launch_shapes || (run && run->measure.idle) ||
 				(o->span_server && !span_export_is_live(o))
 			? NEEDS_TIMELINE
 			: 0);
@@ -36,7 +38,7 @@ unsigned int deliver_needs(const struct options *o)
 
 unsigned int deliver_wants(const struct options *o)
 {
-	return deliver_needs(o) | (o->report || o->diff.before.count > 0 ? NEEDS_TIMELINE : 0);
+	return deliver_needs(o) | (o->report || o->baselines.count > 0 ? NEEDS_TIMELINE : 0);
 }
 
 uint32_t deliver_place_mask(const struct options *o)
@@ -169,7 +171,7 @@ static bool check_metric(struct log *log, const struct options *o, const struct 
 {
 	char sums[COUNTERS_SUMS_BYTES];
 
-	if (!o->from_count)
+	if (o->command != COMMAND_FROM)
 		return true;
 	if (!result->counters)
 		return log_error(log, "--weight %s: the run read no counters: --metrics",
@@ -348,7 +350,8 @@ static void report_top(struct log *log, const struct options *o, const struct re
 
 	if (o->report) {
 		top_report(&loud, result, TOP_FULL, top_width(TOP_WIDTH));
-		if (o->from_count || log->level < LOG_NORMAL) /* else the summary ends with it */
+		if (o->command == COMMAND_FROM ||
+		    log->level < LOG_NORMAL) /* else the summary ends with it */
 			top_report_cost(&loud, &result->totals);
 	} else if (top_is_on_terminal() && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width(TOP_WIDTH));
@@ -369,7 +372,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	spare_begin(&d.run, result);
 	/* without the timeline of a capture that has them it would say that there are none */
 	d.run.result.totals.measure.launch_shapes &= result->timeline != NULL;
-	d.run.result.totals.measure.launch_shapes |= o->measure.launch_shapes;
+	d.run.result.totals.measure.launch_shapes |= o->launch_shapes;
 	spare_begin(&d.shown, &d.run.result);
 	if ((o->weight != WEIGHT_TIME && !weigh(log, o, &d)) ||
 	    (view_changes(&o->view) && !make_view(log, o, outputs, &d, memory))) {
@@ -402,7 +405,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		status = EXIT_PROFILER_FAILED;
 	not_pushed = push_result(log, o, helper, session, result_for(&pprof_writer, &d));
 	/* a command's status is its own, whatever an engine does */
-	if (not_pushed && o->from_count)
+	if (not_pushed && o->command == COMMAND_FROM)
 		status = EXIT_PROFILER_FAILED;
 	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&
 	    top_is_on_terminal())

@@ -152,14 +152,14 @@ static void find_runs(struct reading *r, struct files *f)
 /* All are looked at, so that all that are wrong are named at once. False: out of memory. */
 static bool look_at_files(struct reading *r, struct files *f)
 {
-	f->count = r->options->from_count;
+	f->count = r->options->from.count;
 	f->sources = calloc(f->count, sizeof(*f->sources));
 	f->lists = calloc(f->count, sizeof(struct source *));
 	f->runs = calloc(f->count, sizeof(*f->runs));
 	if (!f->sources || !f->lists || !f->runs)
 		return log_error(&r->log, "out of memory");
 	for (uint32_t i = 0; i < f->count; i++) {
-		if (source_look(&r->log, &f->sources[i], r->options->from[i], r->options))
+		if (source_look(&r->log, &f->sources[i], r->options->from.paths[i], r->options))
 			continue;
 		source_release(&f->sources[i]);
 		f->wrong++;
@@ -211,14 +211,15 @@ static void explain_runs(struct reading *r)
 			  "%s and %s are several runs, and no ranks of one job, which --from "
 			  "merges; to compare with several baselines write --baseline before each: "
 			  "--from %s --baseline %s --baseline %s",
-			  o->from[0], o->from[1], o->from[0], o->from[1], o->diff.before.paths[0]);
+			  o->from.paths[0], o->from.paths[1], o->from.paths[0], o->from.paths[1],
+			  o->baselines.paths[0]);
 	r->has_explained_runs = true;
 }
 
 static void explain_merge(struct reading *r, const struct merge *m, const char *path, uint32_t rank,
 			  enum merge_error error)
 {
-	if (r->options->diff.before.count && (error == MERGE_NO_RANK || error == MERGE_SAME_RANK)) {
+	if (r->options->baselines.count && (error == MERGE_NO_RANK || error == MERGE_SAME_RANK)) {
 		explain_runs(r);
 		return;
 	}

@@ -64,11 +64,10 @@ static const char *pattern_hint(const char *path, int err)
 }
 
 /* False after logging the reason. */
-static bool begin_traces(struct log *log, struct recorded *r, const char *path,
-			 const struct options *o, const char *folder)
+static bool begin_traces(struct log *log, struct recorded *r, const char *path, const char *folder)
 {
 	r->timeline = folder ? timeline_new(folder, NULL) : NULL;
-	r->trace = trace_reader_new(log, r->timeline, o->measure.frequency_hz);
+	r->trace = trace_reader_new(log, r->timeline, OPTIONS_DEFAULT_FREQUENCY);
 	if (r->trace && (!folder || r->timeline))
 		return true;
 	return log_error(log, "reading %s: %s", path, strerror(r->trace ? errno : ENOMEM));
@@ -129,7 +128,7 @@ static bool read_recorded(struct log *log, struct recorded *r, FILE *in, const c
 
 	ungetc(first, in);
 	if (first == TRACE_FIRST_BYTE) {
-		if (begin_traces(log, r, path, o, needs_timeline ? folder : NULL) &&
+		if (begin_traces(log, r, path, needs_timeline ? folder : NULL) &&
 		    add_trace(log, r, in, path, NULL) && finish_traces(log, r, o))
 			return true;
 		recorded_release(r);
@@ -198,7 +197,7 @@ static FILE *open_source(struct log *log, const char *path, const struct options
 
 	if (!in)
 		log_error(log, "cannot read %s: %s%s", path, strerror(errno),
-			  o->from_count > 1 && errno == ENOENT
+			  o->from.count > 1 && errno == ENOENT
 				  ? "; --from takes captures and traces, and runs no command"
 				  : "");
 	return in;
@@ -280,7 +279,7 @@ uint32_t recorded_read_sources(struct log *log, struct recorded *r, struct sourc
 		close_source(in);
 		return !ok;
 	}
-	if (!begin_traces(log, r, sources[0]->path, o, needs_timeline ? folder : NULL))
+	if (!begin_traces(log, r, sources[0]->path, needs_timeline ? folder : NULL))
 		return count;
 	for (uint32_t i = 0; i < count; i++) {
 		struct source *s = sources[i];

@@ -90,14 +90,15 @@ static int finish(struct log *log, const struct listing *l, const struct options
 		return log_failure(log, "writing to standard output: %s", strerror(errno));
 	if (l->shown)
 		return 0;
-	return log_failure(log, "no metric's name or description matches '%s'", o->listed_metrics);
+	return log_failure(log, "no metric's name or description matches '%s'",
+			   o->list_metrics.pattern);
 }
 
 int list_metrics(const struct options *o)
 {
 	struct log log = {.level = LOG_NORMAL};
 	char error[METRIC_LIST_ERROR_BYTES] = "";
-	struct listing l = {.is_filtered = o->listed_metrics[0] != '\0'};
+	struct listing l = {.is_filtered = o->list_metrics.pattern[0] != '\0'};
 	const struct metric_visitor visitor = {&l, keep_chip, keep_rollup, show_metric};
 	metric_list_function *visit;
 	struct identity identity;
@@ -114,9 +115,9 @@ int list_metrics(const struct options *o)
 	/* the driver would load the library that it names into this process */
 	unsetenv(TARGET_ENVIRONMENT_CUDA);
 	visit = metric_library_load(error);
-	if (!visit || regcomp(&l.pattern, o->listed_metrics, REG_EXTENDED | REG_NOSUB) != 0)
+	if (!visit || regcomp(&l.pattern, o->list_metrics.pattern, REG_EXTENDED | REG_NOSUB) != 0)
 		return log_failure(&log, "--list-metrics: %s", error);
-	err = visit(o->chip, &visitor, error);
+	err = visit(o->list_metrics.chip, &visitor, error);
 	release(&l);
 	if (!err)
 		return finish(&log, &l, o);

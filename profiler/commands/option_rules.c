@@ -93,7 +93,7 @@ static const struct option_rule rules[] = {
 	     OPT_ALLOC, OPT_API, OPT_STALLS, OPT_METRICS),
 };
 
-const char *option_rules_attach(const struct options *o)
+const char *option_rules_attach(const struct parsed_options *o)
 {
 	return o->attach.pid_count ? "-p"
 	       : o->attach.name    ? "--name"
@@ -105,18 +105,18 @@ const char *option_rules_attach(const struct options *o)
  * In the process it is cheaper and needs no privilege. Naming a library to probe means probes,
  * and another injection library may not take stacks.
  */
-enum launch_stacks option_rules_launch_stacks(const struct options *o)
+enum launch_stacks option_rules_launch_stacks(const struct parsed_options *o)
 {
-	if (o->launch_stacks != LAUNCH_STACKS_AUTO)
-		return o->launch_stacks;
-	return o->injection_lib || o->cuda_lib_count ? LAUNCH_STACKS_UPROBE
-						     : LAUNCH_STACKS_INPROCESS;
+	if (o->run.launch_stacks != LAUNCH_STACKS_AUTO)
+		return o->run.launch_stacks;
+	return o->run.injection_lib || o->run.cuda_lib_count ? LAUNCH_STACKS_UPROBE
+							     : LAUNCH_STACKS_INPROCESS;
 }
 
 /* Returns whether an option was given with a value that counts, or a condition is met. */
-static bool is_met(const struct options *o, int id)
+static bool is_met(const struct parsed_options *o, int id)
 {
-	const struct measure *m = &o->measure;
+	const struct measure *m = &o->run.measure;
 
 	switch (id) {
 	case IF_ATTACHED:
@@ -126,11 +126,11 @@ static bool is_met(const struct options *o, int id)
 	case IF_UPROBES:
 		return !m->traces_gpu || option_rules_launch_stacks(o) == LAUNCH_STACKS_UPROBE;
 	case IF_WEIGHED:
-		return o->weight != WEIGHT_TIME;
+		return o->options.weight != WEIGHT_TIME;
 	case IF_UNTIL_TOLD:
 		return m->delay_ns == MEASURE_UNTIL_TOLD;
 	case OPT_LAUNCH_STACKS:
-		return o->launch_stacks != LAUNCH_STACKS_AUTO;
+		return o->run.launch_stacks != LAUNCH_STACKS_AUTO;
 	case OPT_GRAPH:
 		return m->whole_graphs || m->device_graphs;
 	default:
@@ -139,7 +139,7 @@ static bool is_met(const struct options *o, int id)
 }
 
 /* Returns what messages call an option, or a condition. */
-static const char *shown(const struct options *o, int id, char text[OPTION_SHOWN_BYTES])
+static const char *shown(const struct parsed_options *o, int id, char text[OPTION_SHOWN_BYTES])
 {
 	switch (id) {
 	case IF_ATTACHED:
@@ -158,7 +158,7 @@ static const char *shown(const struct options *o, int id, char text[OPTION_SHOWN
 }
 
 /* Returns the first of these that is met; 0: none. */
-static int first_met(const struct options *o, const int *ids, int max)
+static int first_met(const struct parsed_options *o, const int *ids, int max)
 {
 	for (int i = 0; i < max && ids[i]; i++)
 		if (is_met(o, ids[i]))
@@ -166,7 +166,7 @@ static int first_met(const struct options *o, const int *ids, int max)
 	return 0;
 }
 
-static bool is_kept(const struct options *o, const struct option_rule *rule)
+static bool is_kept(const struct parsed_options *o, const struct option_rule *rule)
 {
 	char one[OPTION_SHOWN_BYTES], two[OPTION_SHOWN_BYTES];
 	int option = first_met(o, rule->options, RULE_OPTIONS);
@@ -182,7 +182,7 @@ static bool is_kept(const struct options *o, const struct option_rule *rule)
 	return false;
 }
 
-bool option_rules_check(const struct options *o, enum rule_stage stage)
+bool option_rules_check(const struct parsed_options *o, enum rule_stage stage)
 {
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (rules[i].stage == stage && !is_kept(o, &rules[i]))

@@ -143,15 +143,16 @@ enum argument_kind {
 	ARGUMENT_WORDS, /* several of them, with commas between */
 };
 
-struct options;
+struct parsed_options;
 struct option_entry;
 
 /*
  * Read an option's argument: option_values.h. `text` is NULL without one. False: it is wrong, and a
  * message says so.
  */
-typedef bool option_taker(struct options *o, const char *text);
-typedef bool option_setter(struct options *o, const struct option_entry *e, const char *text);
+typedef bool option_taker(struct parsed_options *o, const char *text);
+typedef bool option_setter(struct parsed_options *o, const struct option_entry *e,
+			   const char *text);
 
 #define OPTION_TEXT_MAX 56 /* columns of `text`: a line of --help has 80 */
 

@@ -13,25 +13,25 @@
 
 /* ---- of any option ---- */
 
-static void *member(struct options *o, const struct option_entry *e)
+static void *member(struct parsed_options *o, const struct option_entry *e)
 {
 	return (char *)o + e->at;
 }
 
-bool set_flag(struct options *o, const struct option_entry *e, const char *text)
+bool set_flag(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	(void)text;
 	*(bool *)member(o, e) = true;
 	return true;
 }
 
-bool set_text(struct options *o, const struct option_entry *e, const char *text)
+bool set_text(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	*(const char **)member(o, e) = text;
 	return true;
 }
 
-bool set_text_once(struct options *o, const struct option_entry *e, const char *text)
+bool set_text_once(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	const char **value = member(o, e);
 
@@ -55,7 +55,7 @@ int option_word_number(const struct option_entry *e, const char *text)
 	return -1;
 }
 
-bool set_word(struct options *o, const struct option_entry *e, const char *text)
+bool set_word(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	int number = option_word_number(e, text);
 
@@ -131,7 +131,7 @@ static bool check_pattern(const char *option, const char *text)
 	return false;
 }
 
-bool set_pattern_once(struct options *o, const struct option_entry *e, const char *text)
+bool set_pattern_once(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	return check_pattern("--name", text) && set_text_once(o, e, text);
 }
@@ -139,7 +139,7 @@ bool set_pattern_once(struct options *o, const struct option_entry *e, const cha
 /* ---- outputs ---- */
 
 /* The name of a file to be written; NULL after saying what is wrong with it. */
-static const char *name_of_output(struct options *o, const struct option_entry *e,
+static const char *name_of_output(struct parsed_options *o, const struct option_entry *e,
 				  const char *pattern)
 {
 	char error[OUTPUT_NAME_ERROR_BYTES], shown[OPTION_SHOWN_BYTES];
@@ -147,17 +147,17 @@ static const char *name_of_output(struct options *o, const struct option_entry *
 
 	if (!strchr(pattern, '%'))
 		return pattern;
-	name = o->name_count < OPTIONS_NAMES_MAX ? output_name(pattern, error) : NULL;
+	name = o->options.name_count < OPTIONS_NAMES_MAX ? output_name(pattern, error) : NULL;
 	if (name)
-		o->names[o->name_count++] = name;
-	else if (o->name_count < OPTIONS_NAMES_MAX)
+		o->options.names[o->options.name_count++] = name;
+	else if (o->options.name_count < OPTIONS_NAMES_MAX)
 		option_complain("%s: %s", option_shown(e, shown), error);
 	else
 		option_complain("too many names with %%");
 	return name;
 }
 
-bool set_output(struct options *o, const struct option_entry *e, const char *text)
+bool set_output(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	const char *path;
 
@@ -165,17 +165,17 @@ bool set_output(struct options *o, const struct option_entry *e, const char *tex
 		option_complain("-o needs a file name, or - for stdout");
 		return false;
 	}
-	if (o->output_count == OUTPUTS_MAX) {
+	if (o->options.output_count == OUTPUTS_MAX) {
 		option_complain("at most %d -o", OUTPUTS_MAX);
 		return false;
 	}
 	path = name_of_output(o, e, text);
 	if (path)
-		o->outputs[o->output_count++].path = path;
+		o->options.outputs[o->options.output_count++].path = path;
 	return path;
 }
 
-bool set_format(struct options *o, const struct option_entry *e, const char *text)
+bool set_format(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	int number = option_word_number(e, text);
 
@@ -184,9 +184,9 @@ bool set_format(struct options *o, const struct option_entry *e, const char *tex
 	return number >= 0;
 }
 
-bool take_by(struct options *o, const char *text)
+bool take_by(struct parsed_options *o, const char *text)
 {
-	if (grouping_parse(text, &o->view.by))
+	if (grouping_parse(text, &o->options.view.by))
 		return true;
 	option_complain(
 		"--by takes rank, process, thread, device, context, stream, each at most once, "
@@ -195,24 +195,24 @@ bool take_by(struct options *o, const char *text)
 	return false;
 }
 
-bool set_prometheus(struct options *o, const struct option_entry *e, const char *text)
+bool set_prometheus(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	if (!text[0] || strcmp(text, "-") == 0) {
 		option_complain("--prometheus needs a file");
 		return false;
 	}
-	o->prometheus = name_of_output(o, e, text);
-	o->measure.errors = true;
-	return o->prometheus;
+	o->run.prometheus = name_of_output(o, e, text);
+	o->run.measure.errors = true;
+	return o->run.prometheus;
 }
 
-bool set_record(struct options *o, const struct option_entry *e, const char *text)
+bool set_record(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
-	o->record = name_of_output(o, e, text);
-	return o->record;
+	o->run.record = name_of_output(o, e, text);
+	return o->run.record;
 }
 
-bool set_spans(struct options *o, const struct option_entry *e, const char *text)
+bool set_spans(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	if (text[0] == '\0') {
 		option_complain("--otlp needs a file, a URL or env");
@@ -226,65 +226,65 @@ bool set_spans(struct options *o, const struct option_entry *e, const char *text
 
 		if (wrong)
 			option_complain("--otlp: the URL: %s", wrong);
-		else if (o->span_server)
+		else if (o->options.span_server)
 			option_complain("--otlp takes one URL; a collector can pass spans on");
 		else
-			o->span_server = text;
-		return o->span_server == text;
+			o->options.span_server = text;
+		return o->options.span_server == text;
 	}
-	if (o->span_file_count == OUTPUTS_MAX) {
+	if (o->options.span_file_count == OUTPUTS_MAX) {
 		option_complain("at most %d --otlp", OUTPUTS_MAX);
 		return false;
 	}
 	text = name_of_output(o, e, text);
 	if (text)
-		o->span_files[o->span_file_count++] = text;
+		o->options.span_files[o->options.span_file_count++] = text;
 	return text;
 }
 
-bool take_push(struct options *o, const char *text)
+bool take_push(struct parsed_options *o, const char *text)
 {
-	if (o->push_count == OPTIONS_MAX_PUSHES) {
+	if (o->options.push_count == OPTIONS_MAX_PUSHES) {
 		option_complain("at most %d --push", OPTIONS_MAX_PUSHES);
 		return false;
 	}
-	o->pushes[o->push_count++] = text;
+	o->options.pushes[o->options.push_count++] = text;
 	return true;
 }
 
-bool take_push_label(struct options *o, const char *text)
+bool take_push_label(struct parsed_options *o, const char *text)
 {
 	const char *why;
 
-	if (o->push_label_count == ENGINE_LABELS_MAX) {
+	if (o->options.push_label_count == ENGINE_LABELS_MAX) {
 		option_complain("at most %u --push-label", ENGINE_LABELS_MAX);
 		return false;
 	}
-	why = engine_parse_label(text, &o->push_labels[o->push_label_count]);
+	why = engine_parse_label(text, &o->options.push_labels[o->options.push_label_count]);
 	if (why) {
 		option_complain("--push-label '%s': %s", text, why);
 		return false;
 	}
-	o->push_label_count++;
+	o->options.push_label_count++;
 	return true;
 }
 
 /* ---- captures, and parts of a run ---- */
 
-bool options_add_capture(struct options *o, const char *path)
+bool options_add_capture(struct parsed_options *o, const char *path)
 {
-	const char **from = realloc(o->from, (o->from_count + 1u) * sizeof(*from));
+	const char **paths = realloc(o->from.paths, (o->from.count + 1u) * sizeof(*paths));
 
-	if (!from) {
+	if (!paths) {
 		option_complain("out of memory");
 		return false;
 	}
-	o->from = from;
-	o->from[o->from_count++] = path;
+	o->from.paths = paths;
+	o->from.paths[o->from.count++] = path;
 	return true;
 }
 
-bool take_capture(struct options *o, const char *text)
+bool take_capture(struct parsed_options *o, const char *text)
 {
 	return options_add_capture(o, text);
 }
@@ -299,18 +299,18 @@ bool options_add_file(struct run_files *files, const char *path)
 	return true;
 }
 
-bool take_baseline(struct options *o, const char *text)
+bool take_baseline(struct parsed_options *o, const char *text)
 {
-	return options_add_file(&o->diff.before, text);
+	return options_add_file(&o->options.baselines, text);
 }
 
-bool take_time(struct options *o, const char *text)
+bool take_time(struct parsed_options *o, const char *text)
 {
-	if (o->view.slice.has_time) {
+	if (o->options.view.slice.has_time) {
 		option_complain("--time may be given once");
 		return false;
 	}
-	if (slice_parse_time(text, &o->view.slice))
+	if (slice_parse_time(text, &o->options.view.slice))
 		return true;
 	option_complain("--time takes a part of the run, in seconds or with a unit, like 1.5..2, "
 			"500ms.. or ..10s, not '%s'",
@@ -334,49 +334,49 @@ static bool read_match(const struct option_entry *e, const char *text, bool may_
 	return false;
 }
 
-bool set_match(struct options *o, const struct option_entry *e, const char *text)
+bool set_match(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	return read_match(e, text, false, member(o, e));
 }
 
-bool set_part(struct options *o, const struct option_entry *e, const char *text)
+bool set_part(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	struct slice_match *match = member(o, e);
 
 	if (!read_match(e, text, true, match))
 		return false;
-	if (match != &o->view.slice.parts[PLACE_STREAM] || match->is_number)
+	if (match != &o->options.view.slice.parts[PLACE_STREAM] || match->is_number)
 		return true;
 	option_complain("--stream takes a number, not '%s'", text);
 	return false;
 }
 
-bool take_duration(struct options *o, const char *text)
+bool take_duration(struct parsed_options *o, const char *text)
 {
-	o->duration = text;
-	return set_length("--duration", text, &o->measure.duration_ns);
+	o->run.duration = text;
+	return set_length("--duration", text, &o->run.measure.duration_ns);
 }
 
-bool take_delay(struct options *o, const char *text)
+bool take_delay(struct parsed_options *o, const char *text)
 {
-	o->delay = text;
+	o->run.delay = text;
 	if (strcmp(text, "start") == 0) {
-		o->measure.delay_ns = MEASURE_UNTIL_TOLD;
+		o->run.measure.delay_ns = MEASURE_UNTIL_TOLD;
 		return true;
 	}
-	return set_length("--delay", text, &o->measure.delay_ns);
+	return set_length("--delay", text, &o->run.measure.delay_ns);
 }
 
-bool take_last(struct options *o, const char *text)
+bool take_last(struct parsed_options *o, const char *text)
 {
-	o->last = text;
-	return set_length("--last", text, &o->measure.last_ns);
+	o->run.last = text;
+	return set_length("--last", text, &o->run.measure.last_ns);
 }
 
 /* Names are separated by what is in none: a control character. */
-bool take_range(struct options *o, const char *text)
+bool take_range(struct parsed_options *o, const char *text)
 {
-	size_t used = strlen(o->ranges);
+	size_t used = strlen(o->run.ranges);
 	int n;
 
 	for (const char *at = text; *at; at++)
@@ -385,9 +385,9 @@ bool take_range(struct options *o, const char *text)
 				"--range takes the name of an NVTX range, or cudaProfilerApi");
 			return false;
 		}
-	n = snprintf(o->ranges + used, sizeof(o->ranges) - used, "%s%s",
+	n = snprintf(o->run.ranges + used, sizeof(o->run.ranges) - used, "%s%s",
 		     used ? MEASURE_RANGES_SEPARATOR : "", text);
-	if (text[0] && (size_t)n < sizeof(o->ranges) - used)
+	if (text[0] && (size_t)n < sizeof(o->run.ranges) - used)
 		return true;
 	option_complain(text[0] ? "too many names of --range"
 				: "--range takes the name of an NVTX range, or cudaProfilerApi");
@@ -396,9 +396,9 @@ bool take_range(struct options *o, const char *text)
 
 /* ---- comparing runs ---- */
 
-bool take_limit(struct options *o, const char *text)
+bool take_limit(struct parsed_options *o, const char *text)
 {
-	if (gates_parse_limit(text, &o->diff.gates))
+	if (gates_parse_limit(text, &o->options.gates))
 		return true;
 	option_complain(
 		"--fail-above takes a percentage, a time in ns, us, ms or s, memory in KiB, MiB "
@@ -407,11 +407,11 @@ bool take_limit(struct options *o, const char *text)
 	return false;
 }
 
-bool take_gate(struct options *o, const char *text)
+bool take_gate(struct parsed_options *o, const char *text)
 {
 	char error[GATE_ERROR_BYTES];
 
-	if (gates_parse(text, &o->diff.gates, error))
+	if (gates_parse(text, &o->options.gates, error))
 		return true;
 	option_complain("--fail-on '%s': %s", text, error);
 	return false;
@@ -420,7 +420,7 @@ bool take_gate(struct options *o, const char *text)
 /* ---- what to measure ---- */
 
 /* "12,34", added to those there are. */
-bool take_pids(struct options *o, const char *text)
+bool take_pids(struct parsed_options *o, const char *text)
 {
 	size_t length;
 
@@ -446,77 +446,77 @@ bool take_pids(struct options *o, const char *text)
 	}
 }
 
-bool take_gpu_only(struct options *o, const char *text)
+bool take_gpu_only(struct parsed_options *o, const char *text)
 {
 	(void)text;
-	o->measure.samples_cpu = false;
+	o->run.measure.samples_cpu = false;
 	return true;
 }
 
-bool take_cpu_only(struct options *o, const char *text)
+bool take_cpu_only(struct parsed_options *o, const char *text)
 {
 	(void)text;
-	o->measure.traces_gpu = false;
+	o->run.measure.traces_gpu = false;
 	return true;
 }
 
-bool take_frequency(struct options *o, const char *text)
+bool take_frequency(struct parsed_options *o, const char *text)
 {
-	if (parse_u32(text, 1, MEASURE_MAX_HZ, &o->measure.frequency_hz))
+	if (parse_u32(text, 1, MEASURE_MAX_HZ, &o->run.measure.frequency_hz))
 		return true;
 	option_complain("-F takes a whole number of Hz from 1 to %d, not '%s'", MEASURE_MAX_HZ,
 			text);
 	return false;
 }
 
-bool take_max_overhead(struct options *o, const char *text)
+bool take_max_overhead(struct parsed_options *o, const char *text)
 {
-	if (parse_percent(text, &o->measure.max_overhead))
+	if (parse_percent(text, &o->run.measure.max_overhead))
 		return true;
 	option_complain("--max-overhead takes a percentage from 0.1 to 100, not '%s'", text);
 	return false;
 }
 
-bool take_wall(struct options *o, const char *text)
+bool take_wall(struct parsed_options *o, const char *text)
 {
 	if (text && strcmp(text, "user") != 0 && strcmp(text, "kernel") != 0) {
 		option_complain("--wall is user or kernel, not '%s'", text);
 		return false;
 	}
-	o->measure.wall = true;
-	o->measure.kernel_waits = text && strcmp(text, "kernel") == 0;
+	o->run.measure.wall = true;
+	o->run.measure.kernel_waits = text && strcmp(text, "kernel") == 0;
 	return true;
 }
 
-bool set_graph(struct options *o, const struct option_entry *e, const char *text)
+bool set_graph(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	int number = option_word_number(e, text);
 
-	o->measure.whole_graphs = number == 1;
-	o->measure.device_graphs = number == 2;
+	o->run.measure.whole_graphs = number == 1;
+	o->run.measure.device_graphs = number == 2;
 	return number >= 0;
 }
 
-bool take_stalls(struct options *o, const char *text)
+bool take_stalls(struct parsed_options *o, const char *text)
 {
 	if (text && strcmp(text, "kernels") != 0 && strcmp(text, "exact") != 0) {
 		option_complain("--stalls is kernels or exact, not '%s'", text);
 		return false;
 	}
-	o->measure.exact_stalls = text && strcmp(text, "exact") == 0;
-	if (!o->measure.stall_period)
-		o->measure.stall_period = OPTIONS_STALL_PERIOD;
+	o->run.measure.exact_stalls = text && strcmp(text, "exact") == 0;
+	if (!o->run.measure.stall_period)
+		o->run.measure.stall_period = OPTIONS_STALL_PERIOD;
 	return true;
 }
 
-bool take_stall_period(struct options *o, const char *text)
+bool take_stall_period(struct parsed_options *o, const char *text)
 {
 	for (uint32_t n = OPTIONS_LEAST_STALL_PERIOD; n <= OPTIONS_MOST_STALL_PERIOD; n++) {
 		char cycles[16];
 
 		snprintf(cycles, sizeof(cycles), "%u", 1u << n);
 		if (strcmp(text, cycles) == 0) {
-			o->measure.stall_period = n;
+			o->run.measure.stall_period = n;
 			option_set_add(&o->given, OPT_STALLS);
 			return true;
 		}
@@ -525,22 +525,22 @@ bool take_stall_period(struct options *o, const char *text)
 	return false;
 }
 
-bool take_weight(struct options *o, const char *text)
+bool take_weight(struct parsed_options *o, const char *text)
 {
 	static const char *const words[] = {"time", "peak", "left"};
 
 	for (int i = WEIGHT_TIME; i <= WEIGHT_LEFT; i++) {
 		if (strcmp(text, words[i]) == 0) {
-			o->weight = (enum stack_weight)i;
+			o->options.weight = (enum stack_weight)i;
 			if (i != WEIGHT_TIME)
 				option_set_add(&o->given, OPT_ALLOC);
-			o->measure.memory |= i != WEIGHT_TIME;
+			o->run.measure.memory |= i != WEIGHT_TIME;
 			return true;
 		}
 	}
 	if (strstr(text, "__")) {
-		o->weight = WEIGHT_METRIC;
-		o->weight_metric = text;
+		o->options.weight = WEIGHT_METRIC;
+		o->options.weight_metric = text;
 		return true;
 	}
 	option_complain("--weight is time, peak, left or a metric that --metrics reads, not '%s'",
@@ -548,7 +548,7 @@ bool take_weight(struct options *o, const char *text)
 	return false;
 }
 
-bool take_metrics(struct options *o, const char *text)
+bool take_metrics(struct parsed_options *o, const char *text)
 {
 	size_t length = strlen(text), names = strspn(text, "abcdefghijklmnopqrstuvwxyz"
 							   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -562,85 +562,85 @@ bool take_metrics(struct options *o, const char *text)
 			text);
 		return false;
 	}
-	o->counters.metrics = text;
-	o->measure.counters = true;
+	o->run.counters.metrics = text;
+	o->run.measure.counters = true;
 	return true;
 }
 
-bool take_metrics_kernels(struct options *o, const char *text)
+bool take_metrics_kernels(struct parsed_options *o, const char *text)
 {
 	if (strlen(text) > COUNTER_REQUEST_KERNELS_BYTES) {
 		option_complain("--metrics-kernels: the pattern is too long");
 		return false;
 	}
-	o->counters.kernels = text;
+	o->run.counters.kernels = text;
 	return check_pattern("--metrics-kernels", text);
 }
 
-bool take_metrics_launches(struct options *o, const char *text)
+bool take_metrics_launches(struct parsed_options *o, const char *text)
 {
-	o->counters.launches = 0;
-	if (strcmp(text, "all") == 0 || parse_u32(text, 1, UINT32_MAX, &o->counters.launches))
+	o->run.counters.launches = 0;
+	if (strcmp(text, "all") == 0 || parse_u32(text, 1, UINT32_MAX, &o->run.counters.launches))
 		return true;
 	option_complain("--metrics-launches takes a number of launches from 1 on, or all, not '%s'",
 			text);
 	return false;
 }
 
-bool take_list_metrics(struct options *o, const char *text)
+bool take_list_metrics(struct parsed_options *o, const char *text)
 {
-	o->listed_metrics = text ? text : "";
-	return check_pattern("--list-metrics", o->listed_metrics);
+	o->list_metrics.pattern = text ? text : "";
+	return check_pattern("--list-metrics", o->list_metrics.pattern);
 }
 
 /* ---- stacks and names ---- */
 
-bool take_cuda_lib(struct options *o, const char *text)
+bool take_cuda_lib(struct parsed_options *o, const char *text)
 {
-	if (o->cuda_lib_count == OPTIONS_MAX_CUDA_LIBS) {
+	if (o->run.cuda_lib_count == OPTIONS_MAX_CUDA_LIBS) {
 		option_complain("at most %d -cuda-lib", OPTIONS_MAX_CUDA_LIBS);
 		return false;
 	}
-	o->cuda_libs[o->cuda_lib_count++] = text;
+	o->run.cuda_libs[o->run.cuda_lib_count++] = text;
 	return true;
 }
 
-bool set_names(struct options *o, const struct option_entry *e, const char *text)
+bool set_names(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
 	int number = option_word_number(e, text);
 
 	if (number >= 0)
-		o->view.names = (enum view_names)(VIEW_NAMES_FULL + number);
+		o->options.view.names = (enum view_names)(VIEW_NAMES_FULL + number);
 	return number >= 0;
 }
 
-bool take_my_path(struct options *o, const char *text)
+bool take_my_path(struct parsed_options *o, const char *text)
 {
 	if (text[0] == '\0') {
 		option_complain("--my-path needs a folder");
 		return false;
 	}
-	if (o->view.my_path_count == VIEW_PATHS_MAX) {
+	if (o->options.view.my_path_count == VIEW_PATHS_MAX) {
 		option_complain("at most %d --my-path", VIEW_PATHS_MAX);
 		return false;
 	}
-	o->view.my_code = true;
-	o->view.my_paths[o->view.my_path_count++] = text;
+	o->options.view.my_code = true;
+	o->options.view.my_paths[o->options.view.my_path_count++] = text;
 	return true;
 }
 
 /* ---- messages ---- */
 
-bool take_verbose(struct options *o, const char *text)
+bool take_verbose(struct parsed_options *o, const char *text)
 {
 	(void)text;
-	o->level = LOG_VERBOSE;
+	o->options.level = LOG_VERBOSE;
 	return true;
 }
 
-bool take_quiet(struct options *o, const char *text)
+bool take_quiet(struct parsed_options *o, const char *text)
 {
 	(void)text;
-	o->level = LOG_ERRORS;
+	o->options.level = LOG_ERRORS;
 	return true;
 }

@@ -16,72 +16,68 @@
 #include "profiler/formats/spans.h"
 #include "profiler/output/writers.h"
 
-static bool has_spans(const struct options *o)
-{
-	return o->span_file_count > 0 || o->span_server;
-}
-
 /* There the time that is recorded is all that is looked at. */
-static void set_attached(struct options *o)
+static void set_attached(struct parsed_options *p)
 {
-	o->measure.attached = true;
-	o->measure.injects = o->measure.traces_gpu && !o->no_inject;
-	o->attach.delay_ns = o->measure.delay_ns;
-	o->attach.duration_ns = o->measure.duration_ns;
-	o->measure.delay_ns = o->measure.duration_ns = 0;
+	p->run.measure.attached = true;
+	p->run.measure.injects = p->run.measure.traces_gpu && !p->no_inject;
+	p->attach.delay_ns = p->run.measure.delay_ns;
+	p->attach.duration_ns = p->run.measure.duration_ns;
+	p->run.measure.delay_ns = p->run.measure.duration_ns = 0;
 }
 
 /* Checks --weight by what a run will read; of a capture, deliver knows. */
-static bool check_weight_metric(const struct options *o)
+static bool check_weight_metric(const struct parsed_options *p)
 {
 	char sums[COUNTERS_SUMS_BYTES];
 
-	if (o->from_count || o->diff.is_wanted)
+	if (p->from.count || p->is_diff)
 		return true;
-	if (!o->measure.counters) {
+	if (!p->run.measure.counters) {
 		option_complain("--weight %s is for counters that --metrics reads: add --metrics",
-				o->weight_metric);
+				p->options.weight_metric);
 		return false;
 	}
-	if (counters_are_asked(o->counters.metrics, o->weight_metric, sums) &&
-	    counters_is_additive(o->weight_metric))
+	if (counters_are_asked(p->run.counters.metrics, p->options.weight_metric, sums) &&
+	    counters_is_additive(p->options.weight_metric))
 		return true;
 	option_complain(
 		"--weight %s: only metrics that --metrics reads and that end in .sum can be "
 		"drawn, for these add up over launches: %s",
-		o->weight_metric, sums);
+		p->options.weight_metric, sums);
 	return false;
 }
 
 /* Other weights are drawn by those formats that have no times beside the stacks. */
-static bool check_weight(const struct options *o)
+static bool check_weight(const struct parsed_options *p)
 {
-	if (o->weight == WEIGHT_TIME)
+	if (p->options.weight == WEIGHT_TIME)
 		return true;
-	if (o->weight == WEIGHT_METRIC && !check_weight_metric(o))
+	if (p->options.weight == WEIGHT_METRIC && !check_weight_metric(p))
 		return false;
-	for (uint32_t i = 0; i < o->output_count; i++)
-		if (!o->outputs[i].writer->shows_weights && !o->outputs[i].writer->keeps_all) {
+	for (uint32_t i = 0; i < p->options.output_count; i++)
+		if (!p->options.outputs[i].writer->shows_weights &&
+		    !p->options.outputs[i].writer->keeps_all) {
 			option_complain(
 				"--weight is for formats of stacks (folded, .svg, .html, pprof, "
 				"speedscope, OTLP), not for %s",
-				o->outputs[i].path);
+				p->options.outputs[i].path);
 			return false;
 		}
 	return true;
 }
 
 /* Checks the formats of a comparison, which has no default. */
-static bool check_formats(const struct options *o)
+static bool check_formats(const struct parsed_options *p)
 {
-	for (uint32_t i = 0; i < o->output_count; i++) {
-		const struct writer *writer = o->outputs[i].writer;
+	for (uint32_t i = 0; i < p->options.output_count; i++) {
+		const struct writer *writer = p->options.outputs[i].writer;
 
 		if (writer == &folded_writer || writer == &svg_writer || writer == &html_writer ||
 		    writer == &json_summary_writer)
 			continue;
 		option_complain("--diff writes .html, .svg, .folded or .json, not %s (%s)",
-				writer->name, o->outputs[i].path);
+				writer->name, p->options.outputs[i].path);
 		return false;
 	}
 	return true;
@@ -106,30 +102,31 @@ static bool choose_format(struct output_choice *output)
 }
 
 /* False after saying what is wrong: a file's extension, or that there are too many. */
-static bool choose_formats(struct options *o)
+static bool choose_formats(struct parsed_options *p)
 {
-	bool is_for_less = o->from_count && (o->report || o->diff.before.count > 0 ||
-					     has_spans(o) || o->push_count > 0);
+	bool is_for_less = p->from.count && (p->options.report || p->options.baselines.count > 0 ||
+					     p->options.span_file_count > 0 ||
+					     p->options.span_server || p->options.push_count > 0);
 
 	/* reading a capture for its report, its spans, an engine or a comparison alone writes no
 	 * other file */
-	if (o->output_count == 0 && !o->diff.is_wanted && !is_for_less)
-		o->outputs[o->output_count++].path = OPTIONS_DEFAULT_OUTPUT;
-	for (uint32_t i = 0; i < o->output_count; i++) {
-		if (o->format)
-			o->outputs[i].writer = o->format;
-		else if (!choose_format(&o->outputs[i]))
+	if (p->options.output_count == 0 && !p->is_diff && !is_for_less)
+		p->options.outputs[p->options.output_count++].path = OPTIONS_DEFAULT_OUTPUT;
+	for (uint32_t i = 0; i < p->options.output_count; i++) {
+		if (p->format)
+			p->options.outputs[i].writer = p->format;
+		else if (!choose_format(&p->options.outputs[i]))
 			return false;
 	}
-	if (o->output_count + o->span_file_count > OUTPUTS_MAX) {
+	if (p->options.output_count + p->options.span_file_count > OUTPUTS_MAX) {
 		option_complain("at most %d -o and --otlp together", OUTPUTS_MAX);
 		return false;
 	}
-	for (uint32_t i = 0; i < o->span_file_count; i++)
-		o->outputs[o->output_count++] =
-			(struct output_choice){o->span_files[i], has_suffix(o->span_files[i], ".pb")
-									 ? &otlp_protobuf_writer
-									 : &otlp_json_writer};
+	for (uint32_t i = 0; i < p->options.span_file_count; i++)
+		p->options.outputs[p->options.output_count++] = (struct output_choice){
+			p->options.span_files[i], has_suffix(p->options.span_files[i], ".pb")
+							  ? &otlp_protobuf_writer
+							  : &otlp_json_writer};
 	return true;
 }
 
@@ -145,9 +142,9 @@ const struct output_choice *options_shown(const struct options *o)
 	return NULL;
 }
 
-static bool check_open(const struct options *o)
+static bool check_open(const struct parsed_options *p)
 {
-	if (!o->open || options_shown(o))
+	if (!p->options.open || options_shown(&p->options))
 		return true;
 	option_complain("--open needs a file that a browser shows: -o FILE.html or "
 			"-o FILE.svg");
@@ -155,16 +152,16 @@ static bool check_open(const struct options *o)
 }
 
 /* -gpu-only and -cpu-only choose a part of what is read: no waits, timed calls, idle time. */
-static void slice_kinds(struct options *o)
+static void slice_kinds(struct parsed_options *p)
 {
-	if (!o->measure.samples_cpu)
-		o->view.slice.kinds = 1u << ROW_GPU;
-	if (!o->measure.traces_gpu)
-		o->view.slice.kinds = 1u << ROW_CPU;
+	if (!p->run.measure.samples_cpu)
+		p->options.view.slice.kinds = 1u << ROW_GPU;
+	if (!p->run.measure.traces_gpu)
+		p->options.view.slice.kinds = 1u << ROW_CPU;
 }
 
 /* `of_run`: an option that only a run has; NULL: none. */
-static bool check_from(struct options *o, const struct option_entry *of_run)
+static bool check_from(struct parsed_options *p, const struct option_entry *of_run)
 {
 	char shown[OPTION_SHOWN_BYTES];
 
@@ -173,11 +170,11 @@ static bool check_from(struct options *o, const struct option_entry *of_run)
 				option_shown(of_run, shown));
 		return false;
 	}
-	slice_kinds(o);
+	slice_kinds(p);
 	return true;
 }
 
-static bool check_diff(struct options *o, const struct option_entry *of_run, bool has_border)
+static bool check_diff(struct parsed_options *p, const struct option_entry *of_run, bool has_border)
 {
 	char shown[OPTION_SHOWN_BYTES];
 
@@ -186,39 +183,40 @@ static bool check_diff(struct options *o, const struct option_entry *of_run, boo
 				option_shown(of_run, shown));
 		return false;
 	}
-	if (!has_border && o->diff.before.count == 2) {
-		o->diff.after.paths[o->diff.after.count++] =
-			o->diff.before.paths[--o->diff.before.count];
-	} else if (!has_border && o->diff.before.count > 2) {
+	if (!has_border && p->diff.before.count == 2) {
+		p->diff.after.paths[p->diff.after.count++] =
+			p->diff.before.paths[--p->diff.before.count];
+	} else if (!has_border && p->diff.before.count > 2) {
 		option_complain("--diff takes two files; of more, put -- between those "
 				"before and those after");
 		return false;
 	}
-	if (o->diff.before.count == 0 || o->diff.after.count == 0) {
+	if (p->diff.before.count == 0 || p->diff.after.count == 0) {
 		option_complain("--diff compares two files: BEFORE AFTER");
 		return false;
 	}
-	slice_kinds(o);
-	return check_formats(o);
+	slice_kinds(p);
+	return check_formats(p);
 }
 
-static bool check_gates(const struct options *o)
+static bool check_gates(const struct parsed_options *p)
 {
 	char error[GATE_ERROR_BYTES];
 
-	if (gates_fit(&o->diff.gates, error))
+	if (gates_fit(&p->options.gates, error))
 		return true;
 	option_complain("%s", error);
 	return false;
 }
 
 /* --widths is of a picture of a comparison. */
-static bool check_widths(const struct options *o)
+static bool check_widths(const struct parsed_options *p)
 {
-	if (!option_set_has(&o->given, OPT_WIDTHS))
+	if (!option_set_has(&p->given, OPT_WIDTHS))
 		return true;
-	for (uint32_t i = 0; o->diff.is_wanted && i < o->output_count; i++)
-		if (o->outputs[i].writer == &svg_writer || o->outputs[i].writer == &html_writer)
+	for (uint32_t i = 0; p->is_diff && i < p->options.output_count; i++)
+		if (p->options.outputs[i].writer == &svg_writer ||
+		    p->options.outputs[i].writer == &html_writer)
 			return true;
 	option_complain("--widths is for the picture of a difference: --diff with -o FILE.svg or "
 			"-o FILE.html");
@@ -335,20 +333,20 @@ static int next_option(int argc, char **argv)
  * files of one side, else the options. What next_option returns, or OPERAND: a file is at optind.
  */
 #define OPERAND 1
-static int next_word(const struct options *o, int argc, char **argv, bool *has_border)
+static int next_word(const struct parsed_options *p, int argc, char **argv, bool *has_border)
 {
 	int option, before;
 
-	if (*has_border && !o->diff.is_wanted)
+	if (*has_border && !p->is_diff)
 		return optind < argc ? OPERAND : -1;
 	for (;;) {
 		before = optind;
 		option = next_option(argc, argv);
-		if (option != -1 || (!o->diff.is_wanted && !o->from_count))
+		if (option != -1 || (!p->is_diff && !p->from.count))
 			return option;
 		if (before > 0 && optind == before + 1 && !*has_border) {
 			*has_border = true; /* getopt has skipped "--" */
-			if (o->diff.is_wanted)
+			if (p->is_diff)
 				continue;
 		}
 		return optind < argc ? OPERAND : -1;
@@ -369,9 +367,9 @@ static bool check_command(char **argv, int at)
 }
 
 /* Explains what a shell makes of "--baseline old-*.profile". */
-static void explain_baselines(const struct options *o, const char *word)
+static void explain_baselines(const struct parsed_options *p, const char *word)
 {
-	const char *last = o->diff.before.paths[o->diff.before.count - 1];
+	const char *last = p->options.baselines.paths[p->options.baselines.count - 1];
 
 	option_complain(
 		"--baseline takes one file, and '%s' follows it; write --baseline before each: "
@@ -387,16 +385,16 @@ static bool is_capture(const char *path)
 }
 
 /* Returns the result after printing what was asked for, and checks that it was written. */
-static enum options_result printed(void)
+static enum command printed(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
-		return OPTIONS_DONE;
+		return COMMAND_DONE;
 	option_complain("writing to standard output: %s", strerror(errno));
-	return OPTIONS_WRONG;
+	return COMMAND_WRONG;
 }
 
 /* --help, --help TOPIC, --help OPTION, --help=TOPIC */
-static enum options_result print_help(const char *topic)
+static enum command print_help(const char *topic)
 {
 	char list[OPTION_WORDS_BYTES], hint[SLIP_TEXT_BYTES];
 
@@ -412,7 +410,7 @@ static enum options_result print_help(const char *topic)
 	else
 		option_complain("no help on '%s'; name an option, or a topic: %s", topic,
 				option_words(option_entry('h'), list));
-	return OPTIONS_WRONG;
+	return COMMAND_WRONG;
 }
 
 /* Returns what follows the option -h or --help, and is not the command's: a topic, or an option. */
@@ -425,15 +423,6 @@ static const char *topic_of(const char *next)
 	    (next[1] != '-' && !is_long_option(next) && strchr(next, 'h')))
 		return NULL;
 	return next;
-}
-
-static bool print_completion(const char *shell)
-{
-	int number = option_word_number(option_entry(OPT_COMPLETION), shell);
-
-	if (number >= 0)
-		completion_print((enum completion_shell)number, stdout);
-	return number >= 0;
 }
 
 /* Names the option that has taken the last word, which may have been meant as the command. */
@@ -449,122 +438,161 @@ static void complain_no_command(int argc, char *const *argv)
 		option_complain("no command to run");
 }
 
-enum options_result options_parse(int argc, char **argv, struct options *options)
+static enum command refused(void)
+{
+	fprintf(stderr, "Try 'profile --help'.\n");
+	return COMMAND_WRONG;
+}
+
+/* Does what --help, --completion, --version or --print-injection-path asks. */
+static enum command answer(const struct option_entry *entry, const char *next)
+{
+	int shell;
+
+	switch (entry->id) {
+	case 'h':
+		return print_help(optarg ? optarg : topic_of(next));
+	case OPT_COMPLETION:
+		shell = option_word_number(entry, optarg);
+		if (shell < 0)
+			return refused();
+		completion_print((enum completion_shell)shell, stdout);
+		return printed();
+	case OPT_VERSION:
+		puts("profile " PROFILE_VERSION);
+		return printed();
+	default:
+		return COMMAND_INJECTION_PATH;
+	}
+}
+
+/* Checks the options of a run. The words from optind on are its command. */
+static enum command check_run(struct parsed_options *p, int argc, char **argv)
+{
+	const char *attach = option_rules_attach(p);
+	struct measure *m = &p->run.measure;
+
+	if (attach && optind < argc) {
+		option_complain("%s profiles processes that already run: no command with it",
+				attach);
+		return refused();
+	}
+	if (!option_rules_check(p, RULES_OF_RUN))
+		return refused();
+	if (!attach && optind >= argc) {
+		complain_no_command(argc, argv);
+		return refused();
+	}
+	if (attach)
+		set_attached(p);
+	else
+		p->run.command = argv + optind;
+	p->run.launch_stacks = option_rules_launch_stacks(p);
+	m->probes_launches = m->traces_gpu && p->run.launch_stacks == LAUNCH_STACKS_UPROBE;
+	if (m->wall && m->traces_gpu && !p->no_inject)
+		m->waits = true; /* the GPU work that threads waited for */
+	return attach ? COMMAND_ATTACH : COMMAND_RUN;
+}
+
+static enum command parse(int argc, char **argv, struct parsed_options *p)
 {
 	const struct option_entry *entry, *of_run = NULL;
 	bool has_border = false;
 	int option, behind_baseline = 0;
 
-	memset(options, 0, sizeof(*options));
-	options->measure = (struct measure){
-		.samples_cpu = true, .traces_gpu = true, .frequency_hz = OPTIONS_DEFAULT_FREQUENCY};
-	options->diff.widths = SIDE_AFTER;
-	options->counters.launches = OPTIONS_METRICS_LAUNCHES;
 	if (argc < 2) {
 		help_first_page(stderr);
-		return OPTIONS_WRONG;
+		return COMMAND_WRONG;
 	}
-	optind = 0;                  /* start afresh: tests parse more than once */
+	optind = 0;                  /* resets getopt: tests parse more than once */
 	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
-	while ((option = next_word(options, argc, argv, &has_border)) != -1) {
-		if (option == OPERAND && !options->diff.is_wanted) {
-			if (optind == behind_baseline) {
-				explain_baselines(options, argv[optind]);
-				goto wrong;
-			}
-			if (!options_add_capture(options, argv[optind++]))
-				goto wrong;
-			continue;
+	while ((option = next_word(p, argc, argv, &has_border)) != -1) {
+		if (option == OPERAND && !p->is_diff && optind == behind_baseline) {
+			explain_baselines(p, argv[optind]);
+			return refused();
 		}
 		if (option == OPERAND) {
-			if (!options_add_file(has_border ? &options->diff.after
-							 : &options->diff.before,
-					      argv[optind++]))
-				goto wrong;
+			if (p->is_diff ? !options_add_file(has_border ? &p->diff.after
+								      : &p->diff.before,
+							   argv[optind++])
+				       : !options_add_capture(p, argv[optind++]))
+				return refused();
 			continue;
-		}
-		if (option == 'h') {
-			const char *next = optind < argc ? argv[optind] : NULL;
-
-			return print_help(optarg ? optarg : topic_of(next));
-		}
-		if (option == OPT_COMPLETION) {
-			if (!print_completion(optarg))
-				goto wrong;
-			return printed();
-		}
-		if (option == OPT_PRINT_INJECTION_PATH)
-			return OPTIONS_INJECTION_PATH;
-		if (option == OPT_VERSION) {
-			puts("profile " PROFILE_VERSION);
-			return printed();
 		}
 		entry = option_entry(option);
 		if (!entry->id) /* next_option has explained it */
-			goto wrong;
-		if (!(entry->take ? entry->take(options, optarg)
-				  : entry->set(options, entry, optarg)))
-			goto wrong;
-		option_set_add(&options->given, option);
+			return refused();
+		if (!entry->take && !entry->set)
+			return answer(entry, optind < argc ? argv[optind] : NULL);
+		if (!(entry->take ? entry->take(p, optarg) : entry->set(p, entry, optarg)))
+			return refused();
+		option_set_add(&p->given, option);
 		if (entry->is_of_run)
 			of_run = entry;
 		if (option == OPT_BASELINE)
 			behind_baseline = optind;
 	}
-	if (options->listed_metrics) {
+	if (p->list_metrics.pattern) {
 		if (optind >= argc)
-			return OPTIONS_LIST_METRICS;
+			return COMMAND_LIST_METRICS;
 		option_complain("--list-metrics runs no command; its pattern is behind =: "
 				"--list-metrics='%s'",
 				argv[optind]);
-		goto wrong;
+		return refused();
 	}
-	if (optind < argc && !options->diff.is_wanted && !check_command(argv, optind))
-		goto wrong;
-	if (optind < argc && optind == behind_baseline && !options->diff.is_wanted &&
-	    is_capture(argv[optind])) {
-		explain_baselines(options, argv[optind]);
-		goto wrong;
+	if (optind < argc && !p->is_diff && !check_command(argv, optind))
+		return refused();
+	if (optind < argc && optind == behind_baseline && !p->is_diff && is_capture(argv[optind])) {
+		explain_baselines(p, argv[optind]);
+		return refused();
 	}
-	if (!choose_formats(options) || !check_open(options))
-		goto wrong;
-	if (!option_rules_check(options, RULES_OF_ALL) || !check_gates(options) ||
-	    !check_widths(options) || !check_weight(options))
-		goto wrong;
-	if (options->diff.is_wanted) {
-		if (!check_diff(options, of_run, has_border))
-			goto wrong;
-		return OPTIONS_DIFF;
+	if (!choose_formats(p) || !check_open(p) || !option_rules_check(p, RULES_OF_ALL) ||
+	    !check_gates(p) || !check_widths(p) || !check_weight(p))
+		return refused();
+	if (p->is_diff)
+		return check_diff(p, of_run, has_border) ? COMMAND_DIFF : refused();
+	if (p->from.count)
+		return check_from(p, of_run) ? COMMAND_FROM : refused();
+	return check_run(p, argc, argv);
+}
+
+enum command options_parse(int argc, char **argv, struct options *options)
+{
+	struct parsed_options p = {
+		.run.measure = {.samples_cpu = true,
+				.traces_gpu = true,
+				.frequency_hz = OPTIONS_DEFAULT_FREQUENCY},
+		.run.counters.launches = OPTIONS_METRICS_LAUNCHES,
+		.diff.widths = SIDE_AFTER,
+	};
+	const enum command command = parse(argc, argv, &p);
+
+	*options = p.options;
+	options->command = command;
+	if (command != COMMAND_FROM)
+		free(p.from.paths);
+	switch (command) {
+	case COMMAND_ATTACH:
+		p.run.attach = p.attach;
+		/* fall through */
+	case COMMAND_RUN:
+		options->run = p.run;
+		if (p.run.ranges[0])
+			options->run.measure.ranges = options->run.ranges;
+		break;
+	case COMMAND_FROM:
+		options->from = p.from;
+		break;
+	case COMMAND_DIFF:
+		options->diff = p.diff;
+		break;
+	case COMMAND_LIST_METRICS:
+		options->list_metrics = p.list_metrics;
+		break;
+	default:
+		break;
 	}
-	if (options->from_count) {
-		if (!check_from(options, of_run))
-			goto wrong;
-		return OPTIONS_FROM;
-	}
-	if (option_rules_attach(options) && optind < argc) {
-		option_complain("%s profiles processes that already run: no command with it",
-				option_rules_attach(options));
-		goto wrong;
-	}
-	if (!option_rules_check(options, RULES_OF_RUN))
-		goto wrong;
-	if (option_rules_attach(options)) {
-		set_attached(options);
-	} else if (optind >= argc) {
-		complain_no_command(argc, argv);
-		goto wrong;
-	}
-	options->launch_stacks = option_rules_launch_stacks(options);
-	options->measure.probes_launches =
-		options->measure.traces_gpu && options->launch_stacks == LAUNCH_STACKS_UPROBE;
-	if (options->measure.wall && options->measure.traces_gpu && !options->no_inject)
-		options->measure.waits = true; /* what ran while threads waited for it */
-	options->measure.ranges = options->ranges[0] ? options->ranges : NULL;
-	options->command = options->measure.attached ? NULL : argv + optind;
-	return OPTIONS_RUN;
-wrong:
-	fprintf(stderr, "Try 'profile --help'.\n");
-	return OPTIONS_WRONG;
+	return command;
 }
 
 /* The name of a file in "-oFILE", "--output=FILE", or behind "-o"; NULL: none. */
@@ -580,10 +608,10 @@ static const char *output_of(char *const *word)
 char *const *options_misplaced_output(const struct options *o)
 {
 	/* scripts write .json of their own */
-	if (!o->command || o->output_count != 1 ||
+	if (o->command != COMMAND_RUN || o->output_count != 1 ||
 	    strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) != 0)
 		return NULL;
-	for (char *const *word = o->command + 1; word[-1] && *word; word++) {
+	for (char *const *word = o->run.command + 1; word[-1] && *word; word++) {
 		const char *path = output_of(word);
 		const struct writer *writer = path ? writer_for_path(path) : NULL;
 
@@ -599,9 +627,11 @@ void options_release(struct options *options)
 {
 	for (uint32_t i = 0; i < options->name_count; i++)
 		free(options->names[i]);
-	free(options->from);
-	options->name_count = options->from_count = 0;
-	options->from = NULL;
+	options->name_count = 0;
+	if (options->command == COMMAND_FROM) {
+		free(options->from.paths);
+		options->from = (struct from_options){0};
+	}
 	view_options_release(&options->view);
-	gates_release(&options->diff.gates);
+	gates_release(&options->gates);
 }

@@ -11,7 +11,6 @@
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
 #include "profiler/commands/gate.h"
-#include "profiler/commands/option_table.h"
 #include "profiler/send/engine.h"
 #include "profiler/output/outputs.h"
 #include "profiler/shape/result_naming.h"
@@ -39,87 +38,112 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 #define OPTIONS_METRICS_LAUNCHES 5 /* --metrics-launches */
 #define OPTIONS_MAX_PUSHES 4
 
+#define OPTIONS_NAMES_MAX (2 * OUTPUTS_MAX + 2)
+
+/* Captures of one side of a comparison. */
 struct run_files {
 	const char *paths[COMPARISON_RUNS_MAX];
 	uint32_t count;
 };
 
-struct diff_options {
-	bool is_wanted;                 /* compare `before` with `after`, and run no command */
-	struct run_files before, after; /* where it is not, `before` has the baselines */
-	bool normalize;                 /* compare shares */
-	enum comparison_side widths;    /* of a picture of both */
-	struct gates gates;             /* --fail-above */
+enum command {
+	COMMAND_RUN,    /* runs a command */
+	COMMAND_ATTACH, /* profiles running processes */
+	COMMAND_FROM,   /* reads captures */
+	COMMAND_DIFF,   /* compares captures */
+	COMMAND_INJECTION_PATH,
+	COMMAND_LIST_METRICS,
+	COMMAND_DONE,  /* --help, --version, --completion: printed; exit 0 */
+	COMMAND_WRONG, /* explained on stderr, as a command line without arguments is: exit 125 */
 };
 
-#define OPTIONS_NAMES_MAX (2 * OUTPUTS_MAX + 2)
-
-/* Strings point into argv, but for names of outputs that have a % in them. */
-struct options {
-	struct option_set given; /* or implied by one that is */
-	const char **from;       /* captures to read instead of running a command, "-": stdin */
-	uint32_t from_count;
-	char *names[OPTIONS_NAMES_MAX]; /* of outputs, made of what has a % in it */
-	uint32_t name_count;
-	struct diff_options diff;
-	struct output_choice outputs[OUTPUTS_MAX]; /* none with a diff, or captures for a report or
-						      comparison alone */
-	uint32_t output_count;
-	const struct writer *format;       /* of all of them; NULL: by their extensions */
-	bool root_at_bottom;               /* --flame */
-	bool no_inject;                    /* nothing is brought into these */
-	struct attach_request attach;      /* -p, --name, --cgroup; it has the delay and duration */
-	const char *delay, *duration;      /* as they were given; NULL: not */
-	const char *last;                  /* likewise: --last */
-	char ranges[MEASURE_RANGES_BYTES]; /* --range: what measure.ranges is set to */
-	struct measure measure;            /* devices: run sets it */
-	struct counter_request counters;   /* --metrics */
-	enum weight_unit unit;
-	enum stack_weight weight;
-	const char *weight_metric;                    /* of WEIGHT_METRIC */
-	enum launch_stacks launch_stacks;             /* never AUTO after options_parse */
-	const char *injection_lib;                    /* NULL: the embedded one */
+/* Options of COMMAND_RUN and COMMAND_ATTACH. */
+struct run_options {
+	struct measure measure;                       /* but for `devices` and `launch_shapes` */
+	char ranges[MEASURE_RANGES_BYTES];            /* --range; measure.ranges points here */
+	struct counter_request counters;              /* --metrics */
+	const char *delay, *duration, *last;          /* as given; NULL if not given */
+	enum launch_stacks launch_stacks;             /* never AUTO */
+	const char *injection_lib;                    /* NULL for the embedded library */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
-	const char *record;           /* prefix of files to keep the raw input in; NULL: none */
-	struct naming_options naming; /* but for what outputs need */
-	const char *listed_metrics;   /* --list-metrics: a pattern, "": all */
-	const char *chip;             /* whose; NULL: this machine's GPU's */
+	const char *record;     /* prefix of the files of raw input; NULL for none */
+	const char *control;    /* FIFO with commands; NULL for none */
+	const char *prometheus; /* file of metrics; NULL for none */
+	bool live;
+	union {
+		char **command;               /* COMMAND_RUN: argv, NULL-terminated */
+		struct attach_request attach; /* COMMAND_ATTACH */
+	};
+};
+
+struct from_options {
+	const char **paths; /* captures and traces, "-" for stdin */
+	uint32_t count;
+};
+
+struct diff_options {
+	struct run_files before, after;
+	bool normalize;              /* compare shares */
+	enum comparison_side widths; /* side whose times a picture has */
+};
+
+struct list_metrics_options {
+	const char *pattern; /* regular expression; "" for all metrics */
+	const char *chip;    /* NULL for the GPU of this machine */
+};
+
+/* The command line. Strings point into argv, except `names`. */
+struct options {
+	enum command command; /* tag of the union below */
+	enum log_level level;
 	bool as_root;
-	const char *control;                 /* FIFO to read commands from; NULL: none */
-	const char *prometheus;              /* file for metrics; NULL: none */
-	const char *span_files[OUTPUTS_MAX]; /* --otlp; they are the last of `outputs`, too */
+
+	/* COMMAND_RUN, _ATTACH, _FROM and _DIFF */
+	struct output_choice outputs[OUTPUTS_MAX];
+	uint32_t output_count;          /* 0 if only a report or a comparison is wanted */
+	char *names[OPTIONS_NAMES_MAX]; /* expanded names of files with a % */
+	uint32_t name_count;
+	bool root_at_bottom; /* --flame */
+	bool open;           /* show the first report or picture in a browser */
+	struct view_options view;
+	struct naming_options naming; /* but for what outputs need */
+	struct gates gates;           /* --fail-above */
+
+	/* COMMAND_RUN, _ATTACH and _FROM */
+	enum weight_unit unit;
+	enum stack_weight weight;
+	const char *weight_metric; /* name, with WEIGHT_METRIC */
+	struct run_files baselines;
+	const char *span_files[OUTPUTS_MAX]; /* --otlp; the last ones of `outputs`, too */
 	uint32_t span_file_count;
-	const char *span_server;                /* --otlp with a URL, or "env"; NULL: none */
+	const char *span_server;                /* --otlp with a URL, or "env"; NULL for none */
 	bool span_stacks;                       /* --otlp-stacks */
-	const char *pushes[OPTIONS_MAX_PUSHES]; /* URLs to push the profile to */
+	const char *pushes[OPTIONS_MAX_PUSHES]; /* URLs of profile engines */
 	uint32_t push_count;
 	struct engine_label push_labels[ENGINE_LABELS_MAX];
 	uint32_t push_label_count;
-	bool live;   /* show what the command does while it runs */
-	bool open;   /* show the first report or picture in a browser */
-	bool report; /* print where most of the time went */
+	bool launch_shapes;
+	bool report; /* print the full report */
 	bool strict; /* fail if anything was lost or unmatched */
-	struct view_options view;
-	enum log_level level;
-	char **command; /* the target's argv, NULL-terminated; NULL with captures, `diff`, `attach`
-			 */
+
+	union {
+		struct run_options run; /* COMMAND_RUN, COMMAND_ATTACH */
+		struct from_options from;
+		struct diff_options diff;
+		struct list_metrics_options list_metrics;
+	};
 };
 
-/* What the caller does next. */
-enum options_result {
-	OPTIONS_RUN,  /* run the command, or attach to processes */
-	OPTIONS_FROM, /* read captures */
-	OPTIONS_DIFF, /* compare runs */
-	OPTIONS_INJECTION_PATH,
-	OPTIONS_LIST_METRICS,
-	OPTIONS_DONE,  /* --help and the like, and it is written: exit 0 */
-	OPTIONS_WRONG, /* explained on stderr: exit 125; also if there were no arguments at all */
-};
-
-/* Release them whatever it returns. */
-enum options_result options_parse(int argc, char **argv, struct options *options);
+/* Parses and checks the command line. Returns options->command. Release them whatever it is. */
+enum command options_parse(int argc, char **argv, struct options *options);
 void options_release(struct options *options);
+
+/* Returns the options of a run. Returns NULL for other commands than run and attach. */
+static inline const struct run_options *options_run(const struct options *o)
+{
+	return o->command == COMMAND_RUN || o->command == COMMAND_ATTACH ? &o->run : NULL;
+}
 
 /*
  * Finds what seems to be an output of profile among the command's own words ("-o FILE.html",

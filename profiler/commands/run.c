@@ -58,29 +58,30 @@ struct run {
 static struct session_options session_options(const struct options *o)
 {
 	uint32_t mask = deliver_place_mask(o);
-	struct measure measure = o->measure;
+	struct measure measure = o->run.measure;
 
 	measure.devices = measure.traces_gpu;
+	measure.launch_shapes = o->launch_shapes;
 	return (struct session_options){
-		.command = o->command,
-		.attach = measure.attached ? &o->attach : NULL,
+		.command = measure.attached ? NULL : o->run.command,
+		.attach = measure.attached ? &o->run.attach : NULL,
 		.measure = measure,
-		.counters = o->counters,
-		.injection_lib = o->injection_lib,
-		.cuda_libs = o->cuda_libs,
-		.cuda_lib_count = o->cuda_lib_count,
-		.record = o->record,
+		.counters = o->run.counters,
+		.injection_lib = o->run.injection_lib,
+		.cuda_libs = o->run.cuda_libs,
+		.cuda_lib_count = o->run.cuda_lib_count,
+		.record = o->run.record,
 		.place_mask = mask,
-		.is_controlled = o->control != NULL,
-		.watches_load = o->live,
-		.keeps_metrics = o->prometheus != NULL,
+		.is_controlled = o->run.control != NULL,
+		.watches_load = o->run.live,
+		.keeps_metrics = o->run.prometheus != NULL,
 	};
 }
 
 /* Returns what is profiled, for people; NULL: out of memory. */
 static char *shown_command(const struct options *o)
 {
-	return o->measure.attached ? attach_text(&o->attach) : command_text(o->command);
+	return o->run.measure.attached ? attach_text(&o->run.attach) : command_text(o->run.command);
 }
 
 /* Returns what is known of the run from its start on. */
@@ -130,18 +131,18 @@ static void take_record(void *context, const struct timeline_record *record, uin
 static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 {
 	/* nothing is left out of processes that run already while they are looked at */
-	const char *delay = o->measure.attached ? NULL : o->delay;
-	const char *duration = o->measure.attached ? NULL : o->duration;
+	const char *delay = o->run.measure.attached ? NULL : o->run.delay;
+	const char *duration = o->run.measure.attached ? NULL : o->run.duration;
 	char ranges[MEASURE_RANGES_BYTES];
 	const struct {
 		const char *option, *argument;
 	} parts[] = {{"--delay", delay},
 		     {"-d", duration},
-		     {"--last", o->last},
-		     {"--range", o->ranges[0] ? ranges : NULL}};
+		     {"--last", o->run.last},
+		     {"--range", o->run.ranges[0] ? ranges : NULL}};
 
 	text[0] = '\0';
-	measure_range_names(o->ranges, ranges, sizeof(ranges));
+	measure_range_names(o->run.ranges, ranges, sizeof(ranges));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].argument)
 			append_text(text, SHOWN_BYTES, "%s%s %.32s", *text ? " " : "",
@@ -190,7 +191,7 @@ static int finish(struct run *r, struct session *session, int status)
 					.debuginfod = o->naming.debuginfod,
 					.sources = o->view.my_code,
 					/* nothing was started there, and it has to end soon */
-					.links = !o->measure.attached};
+					.links = !o->run.measure.attached};
 	struct collected collected = collect_results(session_collect(session));
 	struct place_names place_names = *collected.place_names;
 	struct totals totals = describe(r);
@@ -204,7 +205,7 @@ static int finish(struct run *r, struct session *session, int status)
 	if (r->spans.live)
 		hand_over_spans(r, &collected, 0);
 	wrote_metrics = metrics_file_end(&r->metrics, &collected);
-	if (r->identity.keeps_root && !o->measure.attached)
+	if (r->identity.keeps_root && !o->run.measure.attached)
 		log_line(&r->log, "The command ran as root: --as-root");
 	summary_report(&r->log, &totals.measure, &totals, collected.devices);
 	summary_report_cut(&r->log, collected.cut, collected.symbolizer);
@@ -226,11 +227,11 @@ static int finish(struct run *r, struct session *session, int status)
 	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, &r->helper, session,
 			 result, collected.memory);
 	result_free(result);
-	if (o->record)
+	if (o->run.record)
 		log_line(
 			&r->log,
 			"Wrote the raw input of the run, for bug reports, to %s.pipe and %s.events",
-			o->record, o->record);
+			o->run.record, o->run.record);
 	report_cost(r, &totals, &start);
 	if (!failed && !wrote_metrics)
 		failed = EXIT_PROFILER_FAILED;
@@ -252,7 +253,7 @@ static bool open_idle_store(struct run *r)
 {
 	char folder[OUTPUTS_FOLDER_BYTES];
 
-	if (!r->options->measure.idle)
+	if (!r->options->run.measure.idle)
 		return true;
 	open_outputs_folder(&r->outputs, folder);
 	r->idle_store = timeline_new(folder, NULL);
@@ -345,7 +346,7 @@ static void ask_for_snapshot(struct run *r, const struct session_view *view)
 	else if (s->child || s->moment_ns)
 		log_warn(&r->log, "no snapshot: number %u is still being written",
 			 s->count + (s->moment_ns != 0));
-	else if (r->options->last)
+	else if (r->options->run.last)
 		s->moment_ns = view->now_ns;
 	else
 		take_snapshot(r, view->now_ns);
@@ -364,7 +365,7 @@ static void take_pending_snapshot(struct run *r, const struct session_view *view
 
 static void stop(struct run *r)
 {
-	if (r->options->measure.wall || r->options->measure.idle)
+	if (r->options->run.measure.wall || r->options->run.measure.idle)
 		log_warn(&r->log,
 			 "stop: not with --wall or --idle; take a snapshot, or end the command");
 	else
@@ -427,11 +428,12 @@ static int await_command(struct run *r, struct session *session,
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
 {
-	const struct outputs_timeout timeout = {
-		supervisor, r->options->measure.attached ? "recording begins when there is one"
-							 : "the command starts when there is one"};
+	const struct outputs_timeout timeout = {supervisor,
+						r->options->run.measure.attached
+							? "recording begins when there is one"
+							: "the command starts when there is one"};
 	int status, exit_status = 0,
-		    err = privilege_become_user(&r->identity, r->options->measure.injects);
+		    err = privilege_become_user(&r->identity, r->options->run.measure.injects);
 
 	if (err)
 		return log_failure(&r->log, "cannot become %s: %s; use --as-root",
@@ -440,8 +442,8 @@ static int run_as_user(struct run *r, struct session *session,
 	status = open_outputs(&r->log, r->options, &r->identity, &timeout, &r->helper, &r->outputs);
 	if (status)
 		return status;
-	if (r->options->prometheus &&
-	    !metrics_file_start(&r->metrics, &r->log, r->options->prometheus)) {
+	if (r->options->run.prometheus &&
+	    !metrics_file_start(&r->metrics, &r->log, r->options->run.prometheus)) {
 		outputs_cancel(&r->outputs);
 		return EXIT_PROFILER_FAILED;
 	}
@@ -449,13 +451,13 @@ static int run_as_user(struct run *r, struct session *session,
 	status = span_export_open(&r->spans, &r->log, r->options, &r->identity, &r->helper,
 				  session) &&
 				 open_timeline(r) && open_idle_store(r) &&
-				 (!r->options->control ||
-				  control_open(&r->control, &r->log, r->options->control))
+				 (!r->options->run.control ||
+				  control_open(&r->control, &r->log, r->options->run.control))
 			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
 			 : EXIT_PROFILER_FAILED;
 	control_close(&r->control);
 	session_discount_child(session, snapshot_end(&r->snapshots, &r->log, r->options, true));
-	if (r->options->live)
+	if (r->options->run.live)
 		live_end(&r->live);
 	if (!status) {
 		supervisor_report_writing(supervisor);
@@ -490,7 +492,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	status = session_open(session);
 	if (!status)
 		status = run_as_user(r, session, supervisor);
-	if (r->options->live)
+	if (r->options->run.live)
 		live_end(&r->live);
 	helper_end(&r->helper);
 	session_free(session);
@@ -505,7 +507,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 /* Returns whether snapshots may be asked for, or the end. */
 static bool is_steered(const struct options *o)
 {
-	return o->control || o->last || o->measure.attached;
+	return o->run.control || o->run.last || o->run.measure.attached;
 }
 
 static void look(void *context, const struct session_view *view)
@@ -516,7 +518,7 @@ static void look(void *context, const struct session_view *view)
 		obey(r, NULL);
 		return;
 	}
-	if (r->options->live)
+	if (r->options->run.live)
 		live_look(&r->live, view);
 	if (span_export_is_due(&r->spans, view->now_ns))
 		hand_over_spans(r, &view->collected, view->now_ns);
@@ -530,13 +532,13 @@ static const struct supervisor_display *start_live(struct run *r)
 {
 	char *command;
 
-	if (r->options->live || r->options->prometheus || is_steered(r->options) ||
+	if (r->options->run.live || r->options->run.prometheus || is_steered(r->options) ||
 	    span_export_is_live(r->options))
 		r->session_options.watcher = (struct session_watcher){look, r};
-	if (!r->options->live)
+	if (!r->options->run.live)
 		return NULL;
 	command = shown_command(r->options);
-	live_start(&r->live, &r->options->measure,
+	live_start(&r->live, &r->options->run.measure,
 		   deliver_needs(r->options) & NEEDS_TIMELINE || r->options->span_server,
 		   &r->identity, command);
 	free(command);
@@ -580,17 +582,17 @@ static void hint_at_misplaced_output(struct log *log, const struct options *o)
 	char **words, *line = NULL;
 
 	/* a command that is none has its own message */
-	if (!output || exec_error_is_subcommand(o->command[0]))
+	if (!output || exec_error_is_subcommand(o->run.command[0]))
 		return;
-	while (o->command[count])
+	while (o->run.command[count])
 		count++;
 	words = calloc(count + 1, sizeof(*words));
 	if (!words)
 		return;
-	at = (size_t)(output - o->command);
+	at = (size_t)(output - o->run.command);
 	length = strchr(output[0], '.') ? 1 : 2; /* the file is in the same word, or in the next */
 	memcpy(words, output, length * sizeof(*words));
-	memcpy(words + length, o->command, at * sizeof(*words));
+	memcpy(words + length, o->run.command, at * sizeof(*words));
 	memcpy(words + length + at, output + length, (count - at - length) * sizeof(*words));
 	line = command_text(words);
 	if (line)

@@ -63,10 +63,10 @@ bool snapshot_options(struct options *copy, const struct options *o, uint32_t nu
 		copy->output_count++;
 	}
 	/* these are for the end */
-	copy->diff.before.count = copy->push_count = 0;
-	copy->diff.gates = (struct gates){0};
-	copy->open = copy->report = copy->strict = copy->live = false;
-	copy->span_server = copy->prometheus = NULL;
+	copy->baselines.count = copy->push_count = 0;
+	copy->gates = (struct gates){0};
+	copy->open = copy->report = copy->strict = copy->run.live = false;
+	copy->span_server = copy->run.prometheus = NULL;
 	return copy->output_count > 0;
 }
 

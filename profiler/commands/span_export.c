@@ -100,20 +100,24 @@ static int put(void *context, const void *request, size_t size, uint32_t spans)
 
 bool span_export_is_live(const struct options *o)
 {
-	return o->span_server && !o->from_count && !o->span_stacks && !o->measure.last_ns &&
+	const struct run_options *run = options_run(o);
+
+	return o->span_server && run && !o->span_stacks && !run->measure.last_ns &&
 	       !slice_is_part(&o->view.slice);
 }
 
 /* True: also if all is sent at the end. */
 static bool open_live(struct span_export *e, struct log *log, const struct options *o)
 {
-	if (o->from_count)
+	const struct run_options *run = options_run(o);
+
+	if (!run)
 		return true;
 	if (!span_export_is_live(o)) {
 		log_line(log, "With %s, spans are sent when the run is over",
-			 o->span_stacks       ? "--otlp-stacks"
-			 : o->measure.last_ns ? "--last"
-					      : "a part of the run");
+			 o->span_stacks         ? "--otlp-stacks"
+			 : run->measure.last_ns ? "--last"
+						: "a part of the run");
 		return true;
 	}
 	e->live = live_spans_new(&(struct live_spans_options){.spans = &e->otel.spans,

@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *words[WORDS_MAX + 1], *parsed[WORDS_MAX + 1];
 	struct options options;
 	int count = spell(data, size, words);
-	enum options_result result;
+	enum command result;
 
 	memcpy(parsed, words, sizeof(parsed)); /* the parser moves them */
 	if (dup2(nowhere, STDERR_FILENO) < 0)
@@ -89,11 +89,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	result = options_parse(count, parsed, &options);
 	if (dup2(outside, STDERR_FILENO) < 0)
 		abort();
-	/* a command, or processes that run already */
-	if (result == OPTIONS_RUN &&
-	    (options.command && options.command[0]) == options.measure.attached)
+	if (result != options.command)
 		abort();
-	if (result == OPTIONS_RUN && options.output_count == 0)
+	if (result == COMMAND_RUN && (!options.run.command || !options.run.command[0]))
+		abort();
+	if (options_run(&options) && (options.run.measure.attached != (result == COMMAND_ATTACH) ||
+				      options.output_count == 0))
 		abort();
 	if (options.output_count > OUTPUTS_MAX)
 		abort();

@@ -30,13 +30,13 @@ static void assert_narrow(const char *text)
 	}
 }
 
-static enum options_result parse(const char *first, const char *second)
+static enum command parse(const char *first, const char *second)
 {
 	static struct options options;
 	struct capture captured;
 	char a[64], b[64];
 	char *argv[] = {(char *)"profile", a, b, (char *)"app", NULL};
-	enum options_result result;
+	enum command result;
 
 	snprintf(a, sizeof(a), "%s", first);
 	snprintf(b, sizeof(b), "%s", second);
@@ -79,7 +79,7 @@ static void other_names_follow_their_option(void **state)
 	assert_int_equal(others, 8);
 }
 
-static enum options_result parse_with(const struct option_entry *e, const char *word)
+static enum command parse_with(const struct option_entry *e, const char *word)
 {
 	char shown[OPTION_SHOWN_BYTES], joined[128];
 
@@ -100,9 +100,9 @@ static void words_are_what_the_parser_accepts(void **state)
 		if (!e->words || e->topic == TOPIC_HELP || e->id == OPT_WIDTHS)
 			continue;
 		for (const char *const *word = e->words; *word; word++, tried++)
-			if (parse_with(e, *word) != OPTIONS_RUN)
+			if (parse_with(e, *word) != COMMAND_RUN)
 				fail_msg("%s %s is refused", option_shown(e, shown), *word);
-		assert_int_equal(parse_with(e, "nonsense"), OPTIONS_WRONG);
+		assert_int_equal(parse_with(e, "nonsense"), COMMAND_WRONG);
 	}
 	assert_true(tried > 10);
 }

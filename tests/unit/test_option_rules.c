@@ -84,7 +84,7 @@ static bool is_refused(const char *one, const char *other, const char *const con
 		argv[i] = words[i];
 	argv[argc] = NULL;
 	capture_begin(&captured);
-	refused = options_parse(argc, argv, &options) == OPTIONS_WRONG;
+	refused = options_parse(argc, argv, &options) == COMMAND_WRONG;
 	capture_end(&captured);
 	options_release(&options);
 	return refused;

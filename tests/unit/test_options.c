@@ -8,13 +8,13 @@ static struct options options;
 static struct capture captured;
 
 /* Parses the words behind the program's name; the result's text is in captured.text. */
-static enum options_result parse_words(const char *const *words)
+static enum command parse_words(const char *const *words)
 {
 	static char *argv[64];
 	static char copy[4096];
 	size_t used = 0;
 	int argc = 0;
-	enum options_result result;
+	enum command result;
 
 	argv[argc++] = (char *)"profile";
 	for (; *words; words++) { /* the parser may write to argv, so it gets copies */
@@ -34,13 +34,14 @@ static enum options_result parse_words(const char *const *words)
 }
 
 #define PARSE(...) parse_words((const char *const[]){__VA_ARGS__, NULL})
-#define assert_run(...) assert_int_equal(PARSE(__VA_ARGS__), OPTIONS_RUN)
-#define assert_command(word) assert_string_equal(options.command[0], word)
+#define assert_run(...) assert_int_equal(PARSE(__VA_ARGS__), COMMAND_RUN)
+#define assert_attach(...) assert_int_equal(PARSE(__VA_ARGS__), COMMAND_ATTACH)
+#define assert_command(word) assert_string_equal(options.run.command[0], word)
 
 /* Refused, with a sentence and a hint. */
 #define assert_wrong(...)                                                        \
 	do {                                                                     \
-		assert_int_equal(PARSE(__VA_ARGS__), OPTIONS_WRONG);             \
+		assert_int_equal(PARSE(__VA_ARGS__), COMMAND_WRONG);             \
 		assert_non_null(strstr(captured.text, "Try 'profile --help'.")); \
 		assert_true(captured.text[0] != 'T');                            \
 	} while (0)
@@ -50,20 +51,20 @@ static void defaults(void **state)
 	(void)state;
 	assert_run("app");
 	assert_string_equal(options.outputs[0].path, "merged_trace.folded");
-	assert_true(options.measure.samples_cpu && options.measure.traces_gpu);
+	assert_true(options.run.measure.samples_cpu && options.run.measure.traces_gpu);
 	assert_int_equal(options.unit, UNIT_SAMPLES);
-	assert_int_equal(options.measure.frequency_hz, 50);
-	assert_null(options.injection_lib);
-	assert_null(options.record);
-	assert_int_equal(options.cuda_lib_count, 0);
+	assert_int_equal(options.run.measure.frequency_hz, 50);
+	assert_null(options.run.injection_lib);
+	assert_null(options.run.record);
+	assert_int_equal(options.run.cuda_lib_count, 0);
 	assert_false(options.naming.raw_names);
-	assert_false(options.measure.python_lines || options.measure.native_python);
+	assert_false(options.run.measure.python_lines || options.run.measure.native_python);
 	assert_false(options.naming.inlines);
-	assert_false(options.live);
+	assert_false(options.run.live);
 	assert_false(options.as_root);
 	assert_int_equal(options.level, LOG_NORMAL);
 	assert_command("app");
-	assert_null(options.command[1]);
+	assert_null(options.run.command[1]);
 	assert_string_equal(captured.text, "");
 }
 
@@ -83,18 +84,18 @@ static void long_options_take_one_dash_or_two(void **state)
 		snprintf(raw, sizeof(raw), "%sraw-names", d);
 		snprintf(root, sizeof(root), "%sas-root", d);
 		assert_run(gpu, "app");
-		assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
+		assert_true(options.run.measure.traces_gpu && !options.run.measure.samples_cpu);
 		assert_run(cpu, "app");
-		assert_true(options.measure.samples_cpu && !options.measure.traces_gpu);
+		assert_true(options.run.measure.samples_cpu && !options.run.measure.traces_gpu);
 		assert_run(cupti, "/lib/inject.so", "app");
-		assert_string_equal(options.injection_lib, "/lib/inject.so");
+		assert_string_equal(options.run.injection_lib, "/lib/inject.so");
 		assert_command("app");
 		assert_run(cuda, "/lib/a.so", cuda, "/lib/b.so", "app");
-		assert_int_equal(options.cuda_lib_count, 2);
-		assert_string_equal(options.cuda_libs[0], "/lib/a.so");
-		assert_string_equal(options.cuda_libs[1], "/lib/b.so");
+		assert_int_equal(options.run.cuda_lib_count, 2);
+		assert_string_equal(options.run.cuda_libs[0], "/lib/a.so");
+		assert_string_equal(options.run.cuda_libs[1], "/lib/b.so");
 		assert_run(freq, "99", "app");
-		assert_int_equal(options.measure.frequency_hz, 99);
+		assert_int_equal(options.run.measure.frequency_hz, 99);
 		assert_run(unit, "us", "app");
 		assert_int_equal(options.unit, UNIT_MICROSECONDS);
 		assert_run(raw, root, "app");
@@ -102,13 +103,13 @@ static void long_options_take_one_dash_or_two(void **state)
 		assert_true(options.as_root);
 	}
 	assert_run("-python-lines", "app");
-	assert_true(options.measure.python_lines && !options.measure.native_python);
+	assert_true(options.run.measure.python_lines && !options.run.measure.native_python);
 	assert_run("--native-python", "--python-lines", "app");
-	assert_true(options.measure.python_lines && options.measure.native_python);
+	assert_true(options.run.measure.python_lines && options.run.measure.native_python);
 	assert_run("--nvtx", "app");
-	assert_true(options.measure.nvtx);
+	assert_true(options.run.measure.nvtx);
 	assert_run("--waits", "app");
-	assert_true(options.measure.waits);
+	assert_true(options.run.measure.waits);
 	assert_run("app");
 	assert_false(options.naming.debuginfod);
 	assert_run("--debuginfod", "app");
@@ -119,10 +120,10 @@ static void long_options_take_one_dash_or_two(void **state)
 	assert_true(options.naming.inlines);
 	assert_run("--unit=ns", "-freq=7", "--cuda-lib=/x", "app");
 	assert_int_equal(options.unit, UNIT_NANOSECONDS);
-	assert_int_equal(options.measure.frequency_hz, 7);
-	assert_string_equal(options.cuda_libs[0], "/x");
+	assert_int_equal(options.run.measure.frequency_hz, 7);
+	assert_string_equal(options.run.cuda_libs[0], "/x");
 	assert_run("--record", "run", "app");
-	assert_string_equal(options.record, "run");
+	assert_string_equal(options.run.record, "run");
 	assert_run("--unit", "samples", "app");
 	assert_int_equal(options.unit, UNIT_SAMPLES);
 }
@@ -132,10 +133,10 @@ static void short_options(void **state)
 	(void)state;
 	assert_run("-o", "file", "-F", "100", "-v", "app");
 	assert_string_equal(options.outputs[0].path, "file");
-	assert_int_equal(options.measure.frequency_hz, 100);
+	assert_int_equal(options.run.measure.frequency_hz, 100);
 	assert_int_equal(options.level, LOG_VERBOSE);
 	assert_run("-q", "-F20", "app");
-	assert_int_equal(options.measure.frequency_hz, 20);
+	assert_int_equal(options.run.measure.frequency_hz, 20);
 	assert_int_equal(options.level, LOG_ERRORS);
 	assert_run("-o", "-", "app");
 	assert_string_equal(options.outputs[0].path, "-");
@@ -197,7 +198,7 @@ static void spans_are_outputs(void **state)
 	assert_run("--otlp", "-", "--otlp-stacks", "-o", "x", "app");
 	assert_string_equal(options.outputs[1].path, "-");
 	assert_true(options.span_stacks);
-	assert_int_equal(PARSE("--from", "x.profile", "--otlp", "a"), OPTIONS_FROM);
+	assert_int_equal(PARSE("--from", "x.profile", "--otlp", "a"), COMMAND_FROM);
 	assert_int_equal(options.output_count, 1);
 	assert_ptr_equal(options.outputs[0].writer, &otlp_json_writer);
 	assert_wrong("--otlp", "", "app");
@@ -220,7 +221,7 @@ static void spans_for_a_collector(void **state)
 	assert_string_equal(options.span_server, "env");
 	assert_run("--otlp", "./env", "app");
 	assert_null(options.span_server);
-	assert_int_equal(PARSE("--from", "x.profile", "--otlp", "env"), OPTIONS_FROM);
+	assert_int_equal(PARSE("--from", "x.profile", "--otlp", "env"), COMMAND_FROM);
 	assert_int_equal(options.output_count, 0);
 	assert_wrong("--otlp", "grpc://h:4317", "app");
 	assert_wrong("--otlp", "http://", "app");
@@ -242,16 +243,16 @@ static void outputs_are_not_endless(void **state)
 		arguments[n++] = (char *)"x";
 	}
 	arguments[n++] = (char *)"app";
-	assert_int_equal(options_parse(n - 2, arguments + 2, &options), OPTIONS_RUN);
+	assert_int_equal(options_parse(n - 2, arguments + 2, &options), COMMAND_RUN);
 	assert_int_equal(options.output_count, OUTPUTS_MAX);
-	assert_int_equal(options_parse(n, arguments, &options), OPTIONS_WRONG);
+	assert_int_equal(options_parse(n, arguments, &options), COMMAND_WRONG);
 }
 
 static void abbreviations_that_are_clear(void **state)
 {
 	(void)state;
 	assert_run("--gpu-o", "app");
-	assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
+	assert_true(options.run.measure.traces_gpu && !options.run.measure.samples_cpu);
 	assert_run("--raw", "--as", "app");
 	assert_true(options.naming.raw_names && options.as_root);
 	assert_wrong("--live=x", "app");
@@ -282,14 +283,14 @@ static void options_of_other_profilers(void **state)
 	}
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		assert_run(rates[i], "99", "app");
-		assert_int_equal(options.measure.frequency_hz, 99);
+		assert_int_equal(options.run.measure.frequency_hz, 99);
 	}
 	assert_run("--verbose", "app");
 	assert_int_equal(options.level, LOG_VERBOSE);
 	assert_run("--quiet", "app");
 	assert_int_equal(options.level, LOG_ERRORS);
 	assert_run("--duration", "2", "app");
-	assert_run("--pid", "1234");
+	assert_attach("--pid", "1234");
 }
 
 static void an_option_is_no_argument(void **state)
@@ -323,9 +324,9 @@ static void outputs_behind_the_command(void **state)
 {
 	(void)state;
 	assert_run("app", "-o", "a.html");
-	assert_ptr_equal(options_misplaced_output(&options), options.command + 1);
+	assert_ptr_equal(options_misplaced_output(&options), options.run.command + 1);
 	assert_run("app", "x", "--output=a.folded", "y");
-	assert_ptr_equal(options_misplaced_output(&options), options.command + 2);
+	assert_ptr_equal(options_misplaced_output(&options), options.run.command + 2);
 	assert_run("app", "-oa.perfetto-trace");
 	assert_non_null(options_misplaced_output(&options));
 	assert_run("-o", "x", "app", "-o", "a.html");
@@ -338,7 +339,7 @@ static void outputs_behind_the_command(void **state)
 	assert_null(options_misplaced_output(&options));
 	assert_run("app", "-o");
 	assert_null(options_misplaced_output(&options));
-	assert_run("-p", "1234");
+	assert_attach("-p", "1234");
 	assert_null(options_misplaced_output(&options));
 }
 
@@ -354,7 +355,7 @@ static void words_do_not_control_the_terminal(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		assert_int_equal(PARSE(words[i][0], words[i][1]), OPTIONS_WRONG);
+		assert_int_equal(PARSE(words[i][0], words[i][1]), COMMAND_WRONG);
 		assert_true(captured.text[0] != '\0');
 		for (const char *c = captured.text; *c; c++)
 			assert_true(*c == '\n' || (*c >= ' ' && *c <= '~'));
@@ -380,13 +381,13 @@ static void one_dash_takes_whole_names_only(void **state)
 	assert_non_null(strstr(captured.text, "invalid option -- 'a'"));
 	assert_run("-vq", "-F7", "-ofile", "app");
 	assert_int_equal(options.level, LOG_ERRORS);
-	assert_int_equal(options.measure.frequency_hz, 7);
+	assert_int_equal(options.run.measure.frequency_hz, 7);
 	assert_string_equal(options.outputs[0].path, "file");
 	assert_run("gpu-only", "app"); /* a word without dash is the command */
 	assert_command("gpu-only");
 	assert_run("-vF", "9", "-as-root", "-live", "-unit=us", "-by", "thread", "app");
-	assert_true(options.as_root && options.live);
-	assert_int_equal(options.measure.frequency_hz, 9);
+	assert_true(options.as_root && options.run.live);
+	assert_int_equal(options.run.measure.frequency_hz, 9);
 	assert_int_equal(options.unit, UNIT_MICROSECONDS);
 }
 
@@ -398,8 +399,8 @@ static void the_injection_library_has_an_older_name(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_run(names[i], "/lib/x.so", "app");
-		assert_string_equal(options.injection_lib, "/lib/x.so");
-		assert_int_equal(options.launch_stacks, LAUNCH_STACKS_UPROBE);
+		assert_string_equal(options.run.injection_lib, "/lib/x.so");
+		assert_int_equal(options.run.launch_stacks, LAUNCH_STACKS_UPROBE);
 	}
 }
 
@@ -408,12 +409,12 @@ static void the_first_operand_ends_our_options(void **state)
 {
 	(void)state;
 	assert_run("-q", "app", "-o", "x", "--gpu-only", "--help");
-	assert_true(options.measure.samples_cpu && options.measure.traces_gpu);
+	assert_true(options.run.measure.samples_cpu && options.run.measure.traces_gpu);
 	assert_string_equal(options.outputs[0].path, "merged_trace.folded");
 	assert_command("app");
-	assert_string_equal(options.command[1], "-o");
-	assert_string_equal(options.command[4], "--help");
-	assert_null(options.command[5]);
+	assert_string_equal(options.run.command[1], "-o");
+	assert_string_equal(options.run.command[4], "--help");
+	assert_null(options.run.command[5]);
 }
 
 static void two_dashes_end_our_options(void **state)
@@ -421,12 +422,12 @@ static void two_dashes_end_our_options(void **state)
 	(void)state;
 	assert_run("-q", "--", "-o", "x");
 	assert_command("-o");
-	assert_string_equal(options.command[1], "x");
+	assert_string_equal(options.run.command[1], "x");
 	assert_run("--", "--");
 	assert_command("--");
-	assert_null(options.command[1]);
+	assert_null(options.run.command[1]);
 	assert_run("app", "--", "x");
-	assert_string_equal(options.command[1], "--");
+	assert_string_equal(options.run.command[1], "--");
 	assert_run("-", "x"); /* no option: a command of that name */
 	assert_command("-");
 }
@@ -436,7 +437,7 @@ static void a_command_is_needed(void **state)
 	static const char *const nothing[] = {NULL};
 
 	(void)state;
-	assert_int_equal(parse_words(nothing), OPTIONS_WRONG);
+	assert_int_equal(parse_words(nothing), COMMAND_WRONG);
 	assert_non_null(strstr(captured.text, "profile -o app.html ./app")); /* the first page */
 	assert_wrong("-q");
 	assert_non_null(strstr(captured.text, "no command"));
@@ -472,7 +473,7 @@ static void bad_numbers(void **state)
 	assert_run("-F", "1", "app");
 	assert_run("-F", "10000", "app");
 	assert_run("-F", "0050", "app");
-	assert_int_equal(options.measure.frequency_hz, 50);
+	assert_int_equal(options.run.measure.frequency_hz, 50);
 }
 
 static void bad_words(void **state)
@@ -497,15 +498,15 @@ static void bad_words(void **state)
 static void help_knows_its_topics(void **state)
 {
 	(void)state;
-	assert_int_equal(PARSE("--help", "nonsense"), OPTIONS_WRONG);
+	assert_int_equal(PARSE("--help", "nonsense"), COMMAND_WRONG);
 	assert_non_null(
 		strstr(captured.text,
 		       "no help on 'nonsense'; name an option, or a topic: output, captures"));
 	assert_ptr_equal(strchr(captured.text, '\n') + 1, strchr(captured.text, '\0'));
-	assert_int_equal(PARSE("-help", "app"), OPTIONS_WRONG);
-	assert_int_equal(PARSE("-h", "app"), OPTIONS_WRONG);
-	assert_int_equal(PARSE("--help=nonsense"), OPTIONS_WRONG);
-	assert_int_equal(PARSE("--help="), OPTIONS_WRONG);
+	assert_int_equal(PARSE("-help", "app"), COMMAND_WRONG);
+	assert_int_equal(PARSE("-h", "app"), COMMAND_WRONG);
+	assert_int_equal(PARSE("--help=nonsense"), COMMAND_WRONG);
+	assert_int_equal(PARSE("--help="), COMMAND_WRONG);
 }
 
 static void modes_exclude_each_other(void **state)
@@ -514,7 +515,7 @@ static void modes_exclude_each_other(void **state)
 	assert_wrong("-gpu-only", "-cpu-only", "app");
 	assert_wrong("-cpu-only", "--gpu-only", "app");
 	assert_run("-gpu-only", "-gpu-only", "app");
-	assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
+	assert_true(options.run.measure.traces_gpu && !options.run.measure.samples_cpu);
 }
 
 static void nvtx_needs_stacks_from_the_process(void **state)
@@ -540,10 +541,10 @@ static void the_limit_of_stacks_is_a_percentage(void **state)
 
 	(void)state;
 	assert_run("app");
-	assert_int_equal(options.measure.max_overhead, 0);
+	assert_int_equal(options.run.measure.max_overhead, 0);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		assert_run("--max-overhead", good[i].text, "app");
-		assert_int_equal(options.measure.max_overhead, good[i].thousandths);
+		assert_int_equal(options.run.measure.max_overhead, good[i].thousandths);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_wrong("--max-overhead", bad[i], "app");
@@ -574,13 +575,13 @@ static void libraries_to_probe_are_bounded(void **state)
 	}
 	words[n] = "app";
 	words[n + 1] = NULL;
-	assert_int_equal(parse_words(words), OPTIONS_RUN);
-	assert_int_equal(options.cuda_lib_count, OPTIONS_MAX_CUDA_LIBS);
+	assert_int_equal(parse_words(words), COMMAND_RUN);
+	assert_int_equal(options.run.cuda_lib_count, OPTIONS_MAX_CUDA_LIBS);
 	words[n++] = "-cuda-lib";
 	words[n++] = "/x.so";
 	words[n++] = "app";
 	words[n] = NULL;
-	assert_int_equal(parse_words(words), OPTIONS_WRONG);
+	assert_int_equal(parse_words(words), COMMAND_WRONG);
 }
 
 /* Parses in a child whose stdout is read here. */
@@ -609,7 +610,7 @@ static void output_of(const char *option, char *text, size_t size)
 	close(ends[0]);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), OPTIONS_DONE);
+	assert_int_equal(WEXITSTATUS(status), COMMAND_DONE);
 }
 
 static void help_and_version_go_to_stdout(void **state)
@@ -634,26 +635,23 @@ static void help_and_version_go_to_stdout(void **state)
 static void a_capture_replaces_the_command(void **state)
 {
 	(void)state;
-	assert_int_equal(PARSE("--from", "a.profile", "-o", "a.svg"), OPTIONS_FROM);
-	assert_int_equal(options.from_count, 1);
-	assert_string_equal(options.from[0], "a.profile");
-	assert_null(options.command);
+	assert_int_equal(PARSE("--from", "a.profile", "-o", "a.svg"), COMMAND_FROM);
+	assert_int_equal(options.from.count, 1);
+	assert_string_equal(options.from.paths[0], "a.profile");
 	assert_false(view_changes(&options.view));
-	assert_int_equal(PARSE("--from", "a.profile", "-gpu-only", "--by", "stream"), OPTIONS_FROM);
+	assert_int_equal(PARSE("--from", "a.profile", "-gpu-only", "--by", "stream"), COMMAND_FROM);
 	assert_true(view_changes(&options.view));
 	assert_int_equal(options.view.slice.kinds & 1u << ROW_CPU, 0);
-	assert_int_equal(PARSE("--from", "a.profile", "-cpu-only"), OPTIONS_FROM);
+	assert_int_equal(PARSE("--from", "a.profile", "-cpu-only"), COMMAND_FROM);
 	assert_int_equal(options.view.slice.kinds, 1u << ROW_CPU);
 	assert_int_equal(PARSE("--from", "a.profile", "b", "-q", "c", "--from=d", "--", "-e"),
-			 OPTIONS_FROM);
-	assert_int_equal(options.from_count, 5);
-	assert_string_equal(options.from[1], "b");
-	assert_string_equal(options.from[2], "c");
-	assert_string_equal(options.from[3], "d");
-	assert_string_equal(options.from[4], "-e");
-	assert_null(options.command);
-	assert_int_equal(PARSE("app", "--from", "a.profile"), OPTIONS_RUN);
-	assert_int_equal(options.from_count, 0);
+			 COMMAND_FROM);
+	assert_int_equal(options.from.count, 5);
+	assert_string_equal(options.from.paths[1], "b");
+	assert_string_equal(options.from.paths[2], "c");
+	assert_string_equal(options.from.paths[3], "d");
+	assert_string_equal(options.from.paths[4], "-e");
+	assert_int_equal(PARSE("app", "--from", "a.profile"), COMMAND_RUN);
 	assert_wrong("--from", "a.profile", "-F", "99");
 	assert_non_null(
 		strstr(captured.text, "-F cannot be used with --from: it applies only to a run"));
@@ -683,14 +681,14 @@ static void when_to_record(void **state)
 
 	(void)state;
 	assert_run("app");
-	assert_int_equal(options.measure.delay_ns | options.measure.duration_ns, 0);
+	assert_int_equal(options.run.measure.delay_ns | options.run.measure.duration_ns, 0);
 	assert_run("--delay", "1.5", "-d", "250ms", "app");
-	assert_int_equal(options.measure.delay_ns, 1500000000);
-	assert_int_equal(options.measure.duration_ns, 250000000);
+	assert_int_equal(options.run.measure.delay_ns, 1500000000);
+	assert_int_equal(options.run.measure.duration_ns, 250000000);
 	assert_run("--duration=1m", "app");
-	assert_int_equal(options.measure.duration_ns, 60000000000);
+	assert_int_equal(options.run.measure.duration_ns, 60000000000);
 	assert_run("--control", "fifo", "--delay", "start", "-d", "1", "app");
-	assert_true(options.measure.delay_ns == MEASURE_UNTIL_TOLD);
+	assert_true(options.run.measure.delay_ns == MEASURE_UNTIL_TOLD);
 	assert_wrong("--delay", "start", "app");
 	assert_wrong("--delay", "start", "-p", "1");
 	assert_wrong("--control", "fifo", "--wall", "--delay", "start", "app");
@@ -701,20 +699,20 @@ static void when_to_record(void **state)
 	assert_wrong("--from", "a.profile", "-d", "1");
 	assert_wrong("--wall", "--delay", "1", "app");
 	assert_run("--last", "500ms", "-d", "1", "--waits", "app");
-	assert_int_equal(options.measure.last_ns, 500000000);
+	assert_int_equal(options.run.measure.last_ns, 500000000);
 	assert_wrong("--last", "0", "app");
 	assert_wrong("--last", "1", "--wall", "app");
 	assert_run("--last", "1", "--max-overhead", "2", "app");
 	assert_wrong("--wall", "-d", "1", "app");
 	assert_wrong("--wall=all", "app");
 	assert_run("--wall", "app");
-	assert_true(options.measure.waits);
+	assert_true(options.run.measure.waits);
 	assert_run("--wall", "-cpu-only", "app");
-	assert_false(options.measure.waits);
+	assert_false(options.run.measure.waits);
 	assert_run("--wall", "--waits", "app");
 	assert_wrong("--wall", "--waits", "-cpu-only", "app");
-	assert_run("-p", "1", "--wall", "--no-inject");
-	assert_false(options.measure.waits);
+	assert_attach("-p", "1", "--wall", "--no-inject");
+	assert_false(options.run.measure.waits);
 }
 
 static void what_is_opened_is_a_file_for_browsers(void **state)
@@ -759,7 +757,7 @@ static void whose_code_and_which_names(void **state)
 	options_release(&options);
 	assert_int_equal(
 		PARSE("--from", "a.profile", "--my-code", "--names", "short", "--trim-to", "7"),
-		OPTIONS_FROM);
+		COMMAND_FROM);
 	assert_false(options.view.trim_to.is_number);
 	options_release(&options);
 }
@@ -776,8 +774,8 @@ static void own_folders_are_not_endless(void **state)
 	}
 	words[count++] = "app";
 	words[count] = NULL;
-	assert_int_equal(parse_words(words), OPTIONS_WRONG);
-	assert_int_equal(parse_words(words + 2), OPTIONS_RUN);
+	assert_int_equal(parse_words(words), COMMAND_WRONG);
+	assert_int_equal(parse_words(words + 2), COMMAND_RUN);
 	assert_int_equal(options.view.my_path_count, VIEW_PATHS_MAX);
 }
 

@@ -48,7 +48,7 @@ static int profile_to(struct bench *b, int output, char **argv)
 
 		if (chdir(b->folder) != 0 || setenv("TMPDIR", b->folder, 1) != 0 ||
 		    dup2(output, STDOUT_FILENO) < 0 ||
-		    options_parse(count, argv, &options) != OPTIONS_RUN)
+		    options_parse(count, argv, &options) != COMMAND_RUN)
 			_exit(1);
 		_exit(run(&options, &b->inherited));
 	}
