@@ -162,7 +162,8 @@ struct option_entry {
 	/* one of these; neither: options.c acts on the option, as on --help */
 	option_taker *take;
 	option_setter *set;
-	uint32_t at; /* of the member that `set` sets, in struct options */
+	uint32_t at;          /* of the member that `set` sets, in struct options */
+	enum log_level level; /* for set_level */
 	enum argument_kind kind;
 	bool is_optional;     /* the argument: --help */
 	const char *argument; /* as help calls it: "FILE"; NULL: none */

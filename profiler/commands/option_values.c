@@ -13,6 +13,14 @@
 
 /* ---- of any option ---- */
 
+/* Complains that an option was given too often. Returns whether it was not. */
+static bool has_room(uint32_t count, uint32_t max, const char *option)
+{
+	if (count == max)
+		option_complain("at most %u %s", max, option);
+	return count < max;
+}
+
 static void *member(struct parsed_options *o, const struct option_entry *e)
 {
 	return (char *)o + e->at;
@@ -22,6 +30,20 @@ bool set_flag(struct parsed_options *o, const struct option_entry *e, const char
 {
 	(void)text;
 	*(bool *)member(o, e) = true;
+	return true;
+}
+
+bool set_off(struct parsed_options *o, const struct option_entry *e, const char *text)
+{
+	(void)text;
+	*(bool *)member(o, e) = false;
+	return true;
+}
+
+bool set_level(struct parsed_options *o, const struct option_entry *e, const char *text)
+{
+	(void)text;
+	o->options.level = e->level;
 	return true;
 }
 
@@ -165,10 +187,8 @@ bool set_output(struct parsed_options *o, const struct option_entry *e, const ch
 		option_complain("-o needs a file name, or - for stdout");
 		return false;
 	}
-	if (o->options.output_count == OUTPUTS_MAX) {
-		option_complain("at most %d -o", OUTPUTS_MAX);
+	if (!has_room(o->options.output_count, OUTPUTS_MAX, "-o"))
 		return false;
-	}
 	path = name_of_output(o, e, text);
 	if (path)
 		o->options.outputs[o->options.output_count++].path = path;
@@ -232,10 +252,8 @@ bool set_spans(struct parsed_options *o, const struct option_entry *e, const cha
 			o->options.span_server = text;
 		return o->options.span_server == text;
 	}
-	if (o->options.span_file_count == OUTPUTS_MAX) {
-		option_complain("at most %d --otlp", OUTPUTS_MAX);
+	if (!has_room(o->options.span_file_count, OUTPUTS_MAX, "--otlp"))
 		return false;
-	}
 	text = name_of_output(o, e, text);
 	if (text)
 		o->options.span_files[o->options.span_file_count++] = text;
@@ -244,10 +262,8 @@ bool set_spans(struct parsed_options *o, const struct option_entry *e, const cha
 
 bool take_push(struct parsed_options *o, const char *text)
 {
-	if (o->options.push_count == OPTIONS_MAX_PUSHES) {
-		option_complain("at most %d --push", OPTIONS_MAX_PUSHES);
+	if (!has_room(o->options.push_count, OPTIONS_MAX_PUSHES, "--push"))
 		return false;
-	}
 	o->options.pushes[o->options.push_count++] = text;
 	return true;
 }
@@ -256,10 +272,8 @@ bool take_push_label(struct parsed_options *o, const char *text)
 {
 	const char *why;
 
-	if (o->options.push_label_count == ENGINE_LABELS_MAX) {
-		option_complain("at most %u --push-label", ENGINE_LABELS_MAX);
+	if (!has_room(o->options.push_label_count, ENGINE_LABELS_MAX, "--push-label"))
 		return false;
-	}
 	why = engine_parse_label(text, &o->options.push_labels[o->options.push_label_count]);
 	if (why) {
 		option_complain("--push-label '%s': %s", text, why);
@@ -446,20 +460,6 @@ bool take_pids(struct parsed_options *o, const char *text)
 	}
 }
 
-bool take_gpu_only(struct parsed_options *o, const char *text)
-{
-	(void)text;
-	o->run.measure.samples_cpu = false;
-	return true;
-}
-
-bool take_cpu_only(struct parsed_options *o, const char *text)
-{
-	(void)text;
-	o->run.measure.traces_gpu = false;
-	return true;
-}
-
 bool take_frequency(struct parsed_options *o, const char *text)
 {
 	if (parse_u32(text, 1, MEASURE_MAX_HZ, &o->run.measure.frequency_hz))
@@ -597,10 +597,8 @@ bool take_list_metrics(struct parsed_options *o, const char *text)
 
 bool take_cuda_lib(struct parsed_options *o, const char *text)
 {
-	if (o->run.cuda_lib_count == OPTIONS_MAX_CUDA_LIBS) {
-		option_complain("at most %d -cuda-lib", OPTIONS_MAX_CUDA_LIBS);
+	if (!has_room(o->run.cuda_lib_count, OPTIONS_MAX_CUDA_LIBS, "-cuda-lib"))
 		return false;
-	}
 	o->run.cuda_libs[o->run.cuda_lib_count++] = text;
 	return true;
 }
@@ -620,27 +618,9 @@ bool take_my_path(struct parsed_options *o, const char *text)
 		option_complain("--my-path needs a folder");
 		return false;
 	}
-	if (o->options.view.my_path_count == VIEW_PATHS_MAX) {
-		option_complain("at most %d --my-path", VIEW_PATHS_MAX);
+	if (!has_room(o->options.view.my_path_count, VIEW_PATHS_MAX, "--my-path"))
 		return false;
-	}
 	o->options.view.my_code = true;
 	o->options.view.my_paths[o->options.view.my_path_count++] = text;
-	return true;
-}
-
-/* ---- messages ---- */
-
-bool take_verbose(struct parsed_options *o, const char *text)
-{
-	(void)text;
-	o->options.level = LOG_VERBOSE;
-	return true;
-}
-
-bool take_quiet(struct parsed_options *o, const char *text)
-{
-	(void)text;
-	o->options.level = LOG_ERRORS;
 	return true;
 }
