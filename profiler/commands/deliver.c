@@ -3,9 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +20,6 @@
 #include "profiler/report/summary.h"
 #include "profiler/report/top.h"
 #include "profiler/report/unnamed_code.h"
-#include "symbolize/util/guarded_path.h"
 
 unsigned int deliver_needs(const struct options *o)
 {

@@ -2,7 +2,6 @@
 #include "profiler/commands/from.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/exit_status.h"

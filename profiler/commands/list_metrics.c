@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/base/exit_status.h"
 #include "profiler/base/log.h"
 #include "profiler/run/capabilities.h"
 #include "profiler/run/identity.h"

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "profiler/commands/live_display.h"

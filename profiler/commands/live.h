@@ -17,7 +17,6 @@
 #ifndef PROFILER_COMMANDS_LIVE_H
 #define PROFILER_COMMANDS_LIVE_H
 
-#include "profiler/base/log.h"
 #include "profiler/base/terminal.h"
 #include "profiler/model/live_message.h"
 #include "profiler/run/identity.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/commands/option_rules.h"
 
-#include <string.h>
 #include "profiler/commands/option_table.h"
 
 /* Conditions that a rule may name besides options: several options make them, or a value. */

@@ -4,7 +4,6 @@
 #include <getopt.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include "profiler/commands/option_values.h"
 
 #define SET(function, member) .set = (function), .at = offsetof(struct parsed_options, member)

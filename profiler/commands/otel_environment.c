@@ -220,7 +220,7 @@ static uint32_t find_timeout(struct log *log)
 }
 
 bool otel_environment_collector(struct otel_environment *e, struct log *log, const char *where,
-				struct otel_collector *collector)
+				struct http_target *collector)
 {
 	const char *compression = exporter_variable("COMPRESSION");
 	bool is_gzip = compression && strcmp(compression, "gzip") == 0;
@@ -229,11 +229,14 @@ bool otel_environment_collector(struct otel_environment *e, struct log *log, con
 		return false;
 	if (compression && !is_gzip && strcmp(compression, "none") != 0)
 		log_warn(log, "OTEL_EXPORTER_OTLP_COMPRESSION is neither gzip nor none: none");
-	*collector = (struct otel_collector){.url = e->url,
-					     .headers = exporter_variable("HEADERS"),
-					     .ca_file = exporter_variable("CERTIFICATE"),
-					     .request_ms = find_timeout(log),
-					     .is_compressed = is_gzip};
+	*collector = (struct http_target){.url = e->url,
+					  .content_type = e->encoding == OTLP_JSON
+								  ? "application/json"
+								  : "application/x-protobuf",
+					  .headers = exporter_variable("HEADERS"),
+					  .ca_file = exporter_variable("CERTIFICATE"),
+					  .request_ms = find_timeout(log),
+					  .is_compressed = is_gzip};
 	return true;
 }
 

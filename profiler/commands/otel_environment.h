@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include "profiler/base/log.h"
-#include "profiler/send/http_url.h"
+#include "profiler/send/http_request.h"
 #include "profiler/formats/spans.h"
 
 #define OTEL_RESOURCE_MAX 128u /* attributes; a longer list is a wrong value */
@@ -41,21 +41,13 @@ bool otel_environment_disables(struct log *log);
 
 #define OTEL_FROM_ENVIRONMENT "env"
 
-/* How a collector is reached. Texts are the environment's. */
-struct otel_collector {
-	const char *url;
-	const char *headers; /* as in http_headers.h; NULL: none */
-	const char *ca_file; /* NULL: the system's certificates */
-	uint32_t request_ms; /* 0: as usual */
-	bool is_compressed;
-};
-
 /*
- * `where`: a URL, to whose host /v1/traces is added if it has no path; or OTEL_FROM_ENVIRONMENT.
- * The rest is what OTEL_EXPORTER_OTLP_TRACES_* and OTEL_EXPORTER_OTLP_* say: PROTOCOL, HEADERS,
- * TIMEOUT (ms), COMPRESSION, CERTIFICATE. False after logging the reason.
+ * Fills `collector` with borrowed strings. `where`: a URL, to whose host /v1/traces is added if it
+ * has no path; or OTEL_FROM_ENVIRONMENT. The rest is what OTEL_EXPORTER_OTLP_TRACES_* and
+ * OTEL_EXPORTER_OTLP_* say: PROTOCOL, HEADERS, TIMEOUT (ms), COMPRESSION, CERTIFICATE. False after
+ * logging the reason.
  */
 bool otel_environment_collector(struct otel_environment *environment, struct log *log,
-				const char *where, struct otel_collector *collector);
+				const char *where, struct http_target *collector);
 
 #endif

@@ -21,27 +21,16 @@ static void begin_thread(void)
 static bool open_post(struct span_export *e, struct log *log, const struct helper *helper,
 		      const char *where)
 {
-	struct otel_collector collector;
+	struct http_post_options options = {.connector = services_http(helper),
+					    .queue_bytes = 2 * SPAN_EXPORT_QUEUE_BYTES,
+					    .count_refused = otlp_answer_refused,
+					    .begin_thread = begin_thread};
 	char why[HTTP_WHY_BYTES];
 
-	if (!otel_environment_collector(&e->otel, log, where, &collector))
+	if (!otel_environment_collector(&e->otel, log, where, &options.target))
 		return false;
-	e->post = http_post_new(
-		&(struct http_post_options){
-			.target = {.url = collector.url,
-				   .content_type = e->otel.encoding == OTLP_JSON
-							   ? "application/json"
-							   : "application/x-protobuf",
-				   .headers = collector.headers,
-				   .ca_file = collector.ca_file,
-				   .request_ms = collector.request_ms,
-				   .is_compressed = collector.is_compressed},
-			.connector = services_http(helper),
-			.queue_bytes = 2 * SPAN_EXPORT_QUEUE_BYTES,
-			.count_refused = otlp_answer_refused,
-			.begin_thread = begin_thread},
-		why);
-	e->timeout_ms = SPAN_EXPORT_TIMEOUT_MS + INT64_C(2) * collector.request_ms;
+	e->post = http_post_new(&options, why);
+	e->timeout_ms = SPAN_EXPORT_TIMEOUT_MS + INT64_C(2) * options.target.request_ms;
 	return e->post || log_error(log, "--otlp: %s", why);
 }
 

@@ -204,8 +204,7 @@ static void add_row(struct block *b, enum live_table table, const struct live_li
 	char text[PART_BYTES], time[QUANTITY_BYTES], mean[QUANTITY_BYTES] = "", share[32];
 
 	time_text(time, (double)row->sum.ns);
-	snprintf(share, sizeof(share), "%.1f %%",
-		 list->whole.ns ? 100.0 * (double)row->sum.ns / (double)list->whole.ns : 0);
+	snprintf(share, sizeof(share), "%.1f %%", percent_of(row->sum.ns, list->whole.ns));
 	if (table != LIVE_FUNCTIONS)
 		time_text(mean, mean_of(&row->sum));
 	if (b->width < WIDE_TABLE)

@@ -227,7 +227,7 @@ static void report_late(struct log *log, const struct result *r, const struct ra
 			 "  waiting for whoever comes last: %s for each rank and collective, %.1f "
 			 "%% of GPU time",
 			 time_text(time, (double)waited_ns / (double)compared),
-			 gpu_ns ? 100.0 * (double)waited_ns / (double)gpu_ns : 0.0);
+			 percent_of(waited_ns, gpu_ns));
 	if (undecided)
 		log_line(log,
 			 "  in %" PRIu64 " of these collectives several ranks came last, as far as "

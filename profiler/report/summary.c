@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/model/losses.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/quantity.h"

@@ -10,7 +10,6 @@
 #include "profiler/base/measure.h"
 #include "profiler/model/cut_stacks.h"
 #include "profiler/model/result.h"
-#include "symbolize/code_ref.h"
 
 /* Printed before names are looked up, which takes a moment. `devices`: those of the ledger's rows.
  */

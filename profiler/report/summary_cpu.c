@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/base/capability_advice.h"
 #include "profiler/report/quantity.h"
 #include "symbolize/util/saturate.h"
@@ -80,7 +79,7 @@ void summary_idle(struct log *log, const struct measure *m, const struct ledger 
 	}
 	log_line_if(log, idle->devices, "GPU idle: # GPU{|s}, %s of %s (%.1f %%)",
 		    time_text(text, (double)ns), time_text(whole, (double)idle->whole_ns),
-		    idle->whole_ns ? 100 * (double)ns / (double)idle->whole_ns : 0);
+		    percent_of(ns, idle->whole_ns));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].ns)
 			log_line(log, "%12s  %s", time_text(text, (double)parts[i].ns),

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/report/quantity.h"
 #include "symbolize/util/saturate.h"
 

@@ -71,11 +71,6 @@ struct top_name top_name(const char *name, unsigned int width)
 	return (struct top_name){"", name, bytes, name[bytes] ? ELLIPSIS : ""};
 }
 
-static double share(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 enum columns {
 	COLUMNS_WORK,    /* number, time, mean */
 	COLUMNS_COPIES,  /* number, time, bytes a second */
@@ -93,11 +88,11 @@ static void print_function(struct log *log, const struct hot_spot_table *t,
 	time_text(own, (double)e->ns);
 	if (e->frame) {
 		time_text(total, (double)e->total_ns);
-		snprintf(percent, sizeof(percent), "%.1f %%", share(e->total_ns, t->whole.ns));
+		snprintf(percent, sizeof(percent), "%.1f %%", percent_of(e->total_ns, t->whole.ns));
 	}
 	log_row(log, "  %8" PRIu64 " %11s %5.1f %% %11s %7s  %s%.*s%s", e->count, own,
-		share(e->ns, t->whole.ns), total, percent, shown.before, shown.bytes, shown.text,
-		shown.after);
+		percent_of(e->ns, t->whole.ns), total, percent, shown.before, shown.bytes,
+		shown.text, shown.after);
 }
 
 static void print_entry(struct log *log, const struct hot_spot_table *t, enum columns columns,
@@ -118,7 +113,7 @@ static void print_entry(struct log *log, const struct hot_spot_table *t, enum co
 	else if (columns == COLUMNS_WORK)
 		time_text(third, e->count ? (double)e->ns / (double)e->count : 0);
 	log_row(log, "  %10s %12s %13s %5.1f %%   %s%.*s%s", number, total, third,
-		share(e->ns, t->whole.ns), shown.before, shown.bytes, shown.text, shown.after);
+		percent_of(e->ns, t->whole.ns), shown.before, shown.bytes, shown.text, shown.after);
 }
 
 static void print_table(struct log *log, const struct hot_spot_table *t, const char *title,
@@ -167,7 +162,7 @@ static void add_time(char line[LINE_BYTES], const char *before, uint64_t ns, uin
 	char time[24];
 
 	append_text(line, LINE_BYTES, "%s%s (%.1f %%)", before, time_text(time, (double)ns),
-		    share(ns, whole_ns));
+		    percent_of(ns, whole_ns));
 }
 
 /* The timeline lacks events, so that more may have happened than it shows. */

@@ -12,8 +12,6 @@
 #define PROFILER_SEND_CURL_API_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* CURLoption */
 enum {

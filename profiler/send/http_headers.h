@@ -7,7 +7,6 @@
 #ifndef PROFILER_SEND_HTTP_HEADERS_H
 #define PROFILER_SEND_HTTP_HEADERS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define HTTP_HEADERS_MAX 32

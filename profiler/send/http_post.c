@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 #include "profiler/formats/gzip.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
@@ -320,16 +319,6 @@ bool http_post_send(struct http_post *p, void *data, size_t size, uint64_t items
 	free(data);
 	free(body);
 	return false;
-}
-
-size_t http_post_queued(struct http_post *p)
-{
-	size_t bytes;
-
-	pthread_mutex_lock(&p->lock);
-	bytes = p->queued_bytes;
-	pthread_mutex_unlock(&p->lock);
-	return bytes;
 }
 
 /* With the lock. */

@@ -65,9 +65,6 @@ struct http_post *http_post_new(const struct http_post_options *options, char wh
  */
 bool http_post_send(struct http_post *post, void *body, size_t size, uint64_t items);
 
-/* How many bytes wait or are being sent, for callers that can wait or leave something out. */
-size_t http_post_queued(struct http_post *post);
-
 /*
  * Waits until no more than so many bytes are queued, as long as the server accepts bodies. False:
  * it has accepted none for `timeout_ms`, whether bodies fail or wait, or has answered only in

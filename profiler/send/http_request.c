@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/send/http_request.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,23 +202,23 @@ void http_request_free(struct http_request *r)
 
 static const char *hint(long status)
 {
-	switch (status) {
-	case 401:
-	case 403:
-		return ": credentials are missing or wrong";
-	case 404:
-	case 405:
-		return ": it takes nothing at this path";
-	case 413:
-		return ": it takes no body of this size";
-	case 429:
-	case 503:
-		return ": it is busy";
-	default:
-		return status / 100 == 3 ? ": a redirect, which is not followed; give the URL that "
-					   "it leads to"
-					 : "";
-	}
+	static const struct {
+		long status;
+		const char *text;
+	} hints[] = {{401, ": credentials are missing or wrong"},
+		     {403, ": credentials are missing or wrong"},
+		     {404, ": it takes nothing at this path"},
+		     {405, ": it takes nothing at this path"},
+		     {413, ": it takes no body of this size"},
+		     {429, ": it is busy"},
+		     {503, ": it is busy"}};
+
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+		if (hints[i].status == status)
+			return hints[i].text;
+	return status / 100 == 3
+		       ? ": a redirect, which is not followed; give the URL that it leads to"
+		       : "";
 }
 
 /* Whatever is sent there, some servers answer with the same page: they did not take it. */
@@ -272,19 +271,19 @@ static void explain_failure(const struct http_request *r, int code, struct http_
 
 static bool is_passing(int code)
 {
-	switch (code) {
-	case CURL_API_COULDNT_RESOLVE_PROXY:
-	case CURL_API_COULDNT_RESOLVE_HOST:
-	case CURL_API_COULDNT_CONNECT:
-	case CURL_API_PARTIAL_FILE:
-	case CURL_API_OPERATION_TIMEDOUT:
-	case CURL_API_GOT_NOTHING:
-	case CURL_API_SEND_ERROR:
-	case CURL_API_RECV_ERROR:
-		return true;
-	default:
-		return false;
-	}
+	static const int passing[] = {CURL_API_COULDNT_RESOLVE_PROXY,
+				      CURL_API_COULDNT_RESOLVE_HOST,
+				      CURL_API_COULDNT_CONNECT,
+				      CURL_API_PARTIAL_FILE,
+				      CURL_API_OPERATION_TIMEDOUT,
+				      CURL_API_GOT_NOTHING,
+				      CURL_API_SEND_ERROR,
+				      CURL_API_RECV_ERROR};
+
+	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+		if (passing[i] == code)
+			return true;
+	return false;
 }
 
 static void judge(struct http_request *r, int code, struct http_outcome *o)

@@ -3,7 +3,7 @@
 #include "profiler/commands/otel_environment.h"
 
 static struct otel_environment environment;
-static struct otel_collector collector;
+static struct http_target collector;
 static struct log logger;
 static struct capture captured;
 
