@@ -76,14 +76,15 @@ static void complain(struct control *c, struct log *log)
 
 static enum control_command command_of(struct control *c, struct log *log)
 {
+	static const char *const words[] = {[CONTROL_START] = "start",
+					    [CONTROL_SNAPSHOT] = "snapshot",
+					    [CONTROL_STOP] = "stop"};
+
 	c->line[c->used] = '\0';
 	c->used = 0;
-	if (strcmp(c->line, "start") == 0)
-		return CONTROL_START;
-	if (strcmp(c->line, "snapshot") == 0)
-		return CONTROL_SNAPSHOT;
-	if (strcmp(c->line, "stop") == 0)
-		return CONTROL_STOP;
+	for (enum control_command i = CONTROL_START; i <= CONTROL_STOP; i++)
+		if (strcmp(c->line, words[i]) == 0)
+			return i;
 	if (c->line[0])
 		complain(c, log);
 	return CONTROL_NONE;

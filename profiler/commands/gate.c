@@ -165,19 +165,11 @@ static void annotate(const char *message)
 	if (!actions || strcmp(actions, "true") != 0)
 		return;
 	fputs("::error title=Slower than the baseline::", stderr);
-	for (; *message; message++) {
-		switch (*message) {
-		case '%':
+	for (; *message; message++)
+		if (*message == '%')
 			fputs("%25", stderr);
-			break;
-		case '\r':
-		case '\n':
-			fputc('?', stderr);
-			break;
-		default:
-			fputc(*message, stderr);
-		}
-	}
+		else
+			fputc(*message == '\r' || *message == '\n' ? '?' : *message, stderr);
 	fputc('\n', stderr);
 }
 

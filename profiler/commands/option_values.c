@@ -105,25 +105,14 @@ static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *ou
 /* "0.1" to "100", with three digits behind the point at most, in thousandths. */
 static bool parse_percent(const char *text, uint32_t *out)
 {
-	static const uint32_t place[] = {1000, 100, 10, 1};
-	size_t whole = strcspn(text, "."), digits = 0;
-	uint64_t value = 0;
+	size_t whole = strspn(text, "0123456789"), places = 0;
 
-	if (whole == 0 || whole > 3)
+	if (text[whole] == '.')
+		places = strspn(text + whole + 1, "0123456789");
+	if (whole < 1 || whole > 3 || places > 3 || text[whole + places + (places > 0)])
 		return false;
-	for (size_t i = 0; text[i]; i++) {
-		if (i == whole)
-			continue;
-		if (text[i] < '0' || text[i] > '9' || digits == 3)
-			return false;
-		value = value * 10 + (uint64_t)(text[i] - '0');
-		digits += i > whole;
-	}
-	if (text[whole] && digits == 0)
-		return false;
-	value *= place[digits];
-	*out = (uint32_t)value;
-	return value >= OPTIONS_LEAST_OVERHEAD && value <= OPTIONS_MOST_OVERHEAD;
+	*out = (uint32_t)(strtod(text, NULL) * 1000 + 0.5);
+	return *out >= OPTIONS_LEAST_OVERHEAD && *out <= OPTIONS_MOST_OVERHEAD;
 }
 
 static bool set_length(const char *option, const char *text, uint64_t *ns)

@@ -159,25 +159,20 @@ static double mean_of(const struct live_sum *sum)
 	return sum->count ? (double)sum->ns / (double)sum->count : 0;
 }
 
-static int by_calls(const void *a, const void *b)
+/* A line with the amount that it is sorted by. */
+struct sorted_line {
+	const struct live_line *line;
+	double amount;
+};
+
+/* Puts the largest amount first, and keeps the order of equal ones. */
+static int by_amount(const void *a, const void *b)
 {
-	const struct live_line *x = *(const struct live_line *const *)a,
-			       *y = *(const struct live_line *const *)b;
+	const struct sorted_line *x = a, *y = b;
 
-	if (x->sum.count != y->sum.count)
-		return x->sum.count < y->sum.count ? 1 : -1;
-	return x < y ? -1 : x > y;
-}
-
-static int by_mean(const void *a, const void *b)
-{
-	const struct live_line *x = *(const struct live_line *const *)a,
-			       *y = *(const struct live_line *const *)b;
-	double one = mean_of(&x->sum), other = mean_of(&y->sum);
-
-	if (one != other)
-		return one < other ? 1 : -1;
-	return x < y ? -1 : x > y;
+	if (x->amount != y->amount)
+		return x->amount < y->amount ? 1 : -1;
+	return x->line < y->line ? -1 : x->line > y->line;
 }
 
 static void add_heading(struct block *b, enum live_table table)
@@ -220,18 +215,22 @@ static void add_row(struct block *b, enum live_table table, const struct live_li
 static void add_table(struct block *b, enum live_table table, const struct live_list *list,
 		      enum live_order order, unsigned int rows)
 {
-	const struct live_line **sorted = calloc(list->count + 1, sizeof(*sorted));
+	struct sorted_line *sorted = calloc(list->count + 1, sizeof(*sorted));
 
 	if (!sorted)
 		return;
-	for (uint32_t i = 0; i < list->count; i++)
-		sorted[i] = &list->lines[i];
-	if (order != LIVE_BY_TIME)
-		qsort(sorted, list->count, sizeof(*sorted),
-		      order == LIVE_BY_CALLS ? by_calls : by_mean);
+	for (uint32_t i = 0; i < list->count; i++) {
+		const struct live_sum *sum = &list->lines[i].sum;
+
+		sorted[i].line = &list->lines[i]; /* by time already */
+		if (order != LIVE_BY_TIME)
+			sorted[i].amount =
+				order == LIVE_BY_CALLS ? (double)sum->count : mean_of(sum);
+	}
+	qsort(sorted, list->count, sizeof(*sorted), by_amount);
 	add_heading(b, table);
 	for (uint32_t i = 0; i < list->count && i < rows; i++)
-		add_row(b, table, list, sorted[i]);
+		add_row(b, table, list, sorted[i].line);
 	free(sorted);
 }
 

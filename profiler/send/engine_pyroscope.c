@@ -40,26 +40,25 @@ static char *make_query(const struct engine_profile *profile)
 {
 	const struct totals *totals = &profile->result->totals;
 	uint64_t end = (uint64_t)time(NULL) * SECOND, start = end - totals->elapsed_ns;
-	char *name = application(profile), *query = NULL, *encoded = NULL;
-	size_t most;
+	char *name = application(profile), *query = NULL;
+	size_t size;
+	FILE *out = name ? open_memstream(&query, &size) : NULL;
 
 	if (totals->start_unix_ns) {
 		start = totals->start_unix_ns;
 		end = start + totals->elapsed_ns;
 	}
-	most = name ? 3 * strlen(name) + 1 : 0;
-	encoded = malloc(most);
-	if (name && encoded) {
-		http_url_encode(encoded, 0, most, name);
-		if (asprintf(&query,
-			     "name=%s&from=%" PRIu64 "&until=%" PRIu64
-			     "&format=pprof&spyName=profile",
-			     encoded, start / SECOND, end / SECOND + 1) < 0)
-			query = NULL;
+	if (out) {
+		fputs("name=", out);
+		http_url_encode(out, name);
+		fprintf(out, "&from=%" PRIu64 "&until=%" PRIu64 "&format=pprof&spyName=profile",
+			start / SECOND, end / SECOND + 1);
 	}
-	free(encoded);
 	free(name);
-	return query;
+	if (out && fclose(out) == 0)
+		return query;
+	free(query);
+	return NULL;
 }
 
 static int write_body(const struct engine_profile *profile, FILE *out)

@@ -137,14 +137,11 @@ size_t http_url_decode(char *text, size_t size)
 	return to;
 }
 
-size_t http_url_encode(char *out, size_t used, size_t size, const char *text)
+void http_url_encode(FILE *out, const char *text)
 {
-	for (; *text && used < size; text++) {
+	for (; *text; text++) {
 		bool plain = isalnum((unsigned char)*text) || strchr("-._~", *text);
-		int length = snprintf(out + used, size - used, plain ? "%c" : "%%%02X",
-				      (unsigned char)*text);
 
-		used += (size_t)length;
+		fprintf(out, plain ? "%c" : "%%%02X", (unsigned char)*text);
 	}
-	return used;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define HTTP_URL_BYTES 2048 /* at most, with the NUL */
 
@@ -37,8 +38,7 @@ void http_url_show(const struct http_url *url, char *out, size_t size);
  */
 size_t http_url_decode(char *text, size_t size);
 
-/* Appends to the text, which is `used` long, with all but letters, digits and -._~ encoded. The
- * new length, `size` or more if there was no room: nothing was written beyond. */
-size_t http_url_encode(char *out, size_t used, size_t size, const char *text);
+/* Writes the text with all but letters, digits and -._~ encoded. */
+void http_url_encode(FILE *out, const char *text);
 
 #endif
