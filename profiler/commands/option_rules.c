@@ -3,19 +3,19 @@
 
 #include "profiler/commands/option_table.h"
 
-/* Conditions that a rule may name besides options: several options make them, or a value. */
+/* Conditions in rules that are not single options. */
 enum condition {
-	IF_ATTACHED = OPTION_IDS_END, /* to processes that run already */
-	IF_PART,                      /* a command is recorded for a part of its time */
-	IF_UPROBES,                   /* launch stacks are not taken in the process */
-	IF_WEIGHED,                   /* stacks are drawn by something else than time */
-	IF_UNTIL_TOLD,                /* recording begins with a line of --control */
+	IF_ATTACHED = OPTION_IDS_END, /* -p, --name or --cgroup */
+	IF_PART,                      /* a command is recorded for a part of its run */
+	IF_UPROBES,                   /* launch stacks are taken by uprobes */
+	IF_WEIGHED,                   /* stacks have another weight than time */
+	IF_UNTIL_TOLD,                /* recording waits for `start` from --control */
 };
 
 enum rule_kind {
-	NEEDS,    /* one of the others: "--a TEXT" */
-	NOT_WITH, /* any of the others: "--a TEXT: not with --b" */
-	REFUSED,  /* with any of the others: "--a TEXT" */
+	NEEDS,    /* requires one of `others`: "--a TEXT" */
+	NOT_WITH, /* excludes all `others`: "--a TEXT: not with --b" */
+	REFUSED,  /* excludes all `others`: "--a TEXT" */
 };
 
 #define RULE_OPTIONS 10
@@ -25,7 +25,7 @@ struct option_rule {
 	enum rule_stage stage;
 	enum rule_kind kind;
 	const char *text;
-	int options[RULE_OPTIONS]; /* for each of them; 0 ends */
+	int options[RULE_OPTIONS]; /* 0 ends the list */
 	int others[RULE_OTHERS];
 };
 
@@ -38,7 +38,7 @@ struct option_rule {
 		stage, kind, text, {__VA_ARGS__}, others \
 	}
 
-/* In the order in which they are checked. */
+/* Rules in the order of checking. */
 static const struct option_rule rules[] = {
 	RULE(RULES_OF_ALL, REFUSED, OF(OPT_CPU_ONLY),
 	     "and -cpu-only exclude each other; leave both out for the merged profile",
@@ -101,8 +101,9 @@ const char *option_rules_attach(const struct parsed_options *o)
 }
 
 /*
- * In the process it is cheaper and needs no privilege. Naming a library to probe means probes,
- * and another injection library may not take stacks.
+ * Returns how launch stacks are taken. The default is in the process, which is cheaper and needs
+ * no privilege. With -cuda-lib the user asks for probes. A library of --injection-lib may not take
+ * stacks.
  */
 enum launch_stacks option_rules_launch_stacks(const struct parsed_options *o)
 {
@@ -112,7 +113,7 @@ enum launch_stacks option_rules_launch_stacks(const struct parsed_options *o)
 							     : LAUNCH_STACKS_INPROCESS;
 }
 
-/* Returns whether an option was given with a value that counts, or a condition is met. */
+/* Returns whether an option was given with an effective value, or a condition holds. */
 static bool is_met(const struct parsed_options *o, int id)
 {
 	const struct measure *m = &o->run.measure;
@@ -137,7 +138,7 @@ static bool is_met(const struct parsed_options *o, int id)
 	}
 }
 
-/* Returns what messages call an option, or a condition. */
+/* Returns the name of an option or a condition in messages. */
 static const char *shown(const struct parsed_options *o, int id, char text[OPTION_SHOWN_BYTES])
 {
 	switch (id) {
@@ -156,7 +157,7 @@ static const char *shown(const struct parsed_options *o, int id, char text[OPTIO
 	}
 }
 
-/* Returns the first of these that is met; 0: none. */
+/* Returns the first of `ids` that is met, or 0. */
 static int first_met(const struct parsed_options *o, const int *ids, int max)
 {
 	for (int i = 0; i < max && ids[i]; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which options go together. The rules are rows of a table: what an option needs, and what it is
- * not with.
+ * Checks combinations of options against a table of rules: needs, and exclusions.
  */
 #ifndef PROFILER_COMMANDS_OPTION_RULES_H
 #define PROFILER_COMMANDS_OPTION_RULES_H
@@ -10,17 +9,17 @@
 #include "profiler/commands/option_values.h"
 
 enum rule_stage {
-	RULES_OF_ALL, /* whatever is done */
-	RULES_OF_RUN, /* a command, or processes that run already */
+	RULES_OF_ALL, /* rules of every command */
+	RULES_OF_RUN, /* rules of run and attach */
 };
 
-/* Prints on stderr the first rule of this stage that the options break, and returns false. */
+/* Checks the rules of a stage. Returns false after printing the first broken rule on stderr. */
 bool option_rules_check(const struct parsed_options *o, enum rule_stage stage);
 
 /* Returns how launch stacks are taken: in the process or by uprobes. */
 enum launch_stacks option_rules_launch_stacks(const struct parsed_options *o);
 
-/* Returns the option by which processes are chosen that run already; NULL: there is none. */
+/* Returns the option that selects running processes. Returns NULL if there is none. */
 const char *option_rules_attach(const struct parsed_options *o);
 
 #endif

@@ -12,8 +12,10 @@
 #define TAKES(kind_, argument_, words_) .kind = kind_, .argument = argument_, .words = words_
 #define HELP(text_, more_) .text = text_, .more = more_
 
-/* In the order of enum weight_unit, launch_stacks, comparison_side, completion_shell and
- * help_topic; the names' from VIEW_NAMES_FULL on. */
+/*
+ * Words in the order of enum weight_unit, launch_stacks, comparison_side, completion_shell and
+ * help_topic. `names` begins with VIEW_NAMES_FULL.
+ */
 static const char *const units[] = {"samples", "us", "ns", NULL};
 static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
 static const char *const graphs[] = {"node", "graph", "device", NULL};

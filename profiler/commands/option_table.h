@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options, each described once: getopt's tables, --help with its topics, and the completion of
- * shells are made from these entries.
+ * Describes each option once: getopt's tables, --help and shell completion are made from the
+ * entries.
  *
- * A new option is an id here and an entry in option_table.c, which says where its value goes
- * (option_values.h); if others go with it or not, a row in option_rules.c. docs/profile.1 explains
- * it. A test checks that the manual page has every option of the table.
+ * A new option is an id here and an entry in option_table.c. The entry names the member that takes
+ * the value (option_values.h). A row in option_rules.c says which other options the option needs
+ * or excludes. docs/profile.1 explains the option; a test checks that the manual page has every
+ * option.
  */
 #ifndef PROFILER_COMMANDS_OPTION_TABLE_H
 #define PROFILER_COMMANDS_OPTION_TABLE_H
@@ -14,7 +15,7 @@
 #include <stdint.h>
 #include "profiler/base/log.h"
 
-/* Options with a letter have it as their id. */
+/* Ids of options. An option with a letter has the letter as its id. */
 enum option_id {
 	OPT_GPU_ONLY = 256,
 	OPT_CPU_ONLY,
@@ -88,7 +89,7 @@ enum option_id {
 	OPT_COMPLETION,
 	OPT_PRINT_INJECTION_PATH,
 	OPT_VERSION,
-	OPTION_IDS_END /* always the last one */
+	OPTION_IDS_END /* must be the last one */
 };
 
 /* A set of options. Zero-initialised is empty. */
@@ -115,7 +116,7 @@ static inline bool option_set_has(const struct option_set *set, int id)
 	return set->bits[option_set_bit(id) / 64] >> option_set_bit(id) % 64 & 1;
 }
 
-/* What --help TOPIC explains, in the order of `--help all`. */
+/* Topics of --help TOPIC, in the order of `--help all`. */
 enum help_topic {
 	TOPIC_OUTPUT,
 	TOPIC_CAPTURES,
@@ -134,65 +135,68 @@ enum help_topic {
 	HELP_TOPICS
 };
 
-/* What an option's argument is: so shells know what to offer. */
+/* Kinds of arguments, for shell completion. */
 enum argument_kind {
 	ARGUMENT_NONE,
-	ARGUMENT_TEXT, /* anything: nothing to offer */
+	ARGUMENT_TEXT, /* any text; nothing to complete */
 	ARGUMENT_FILE,
 	ARGUMENT_WORD,  /* one of `words` */
-	ARGUMENT_WORDS, /* several of them, with commas between */
+	ARGUMENT_WORDS, /* several of `words`, separated by commas */
 };
 
 struct parsed_options;
 struct option_entry;
 
 /*
- * Read an option's argument: option_values.h. `text` is NULL without one. False: it is wrong, and a
- * message says so.
+ * Reads the argument of an option (option_values.h). `text` is NULL without an argument. Returns
+ * false after printing what is wrong.
  */
 typedef bool option_taker(struct parsed_options *o, const char *text);
 typedef bool option_setter(struct parsed_options *o, const struct option_entry *e,
 			   const char *text);
 
-#define OPTION_TEXT_MAX 56 /* columns of `text`: a line of --help has 80 */
+#define OPTION_TEXT_MAX 56 /* columns of `text`; a line of --help has 80 */
 
 struct option_entry {
 	int id;           /* enum option_id, or a letter: -o */
-	const char *name; /* without dashes; NULL: it has only the letter */
-	/* one of these; neither: options.c acts on the option, as on --help */
+	const char *name; /* without dashes; NULL for a letter alone */
+	/* one of these; NULL if options.c acts on the option, as on --help */
 	option_taker *take;
 	option_setter *set;
-	uint32_t at;          /* of the member that `set` sets, in struct options */
-	enum log_level level; /* for set_level */
+	uint32_t at;          /* offset of the member that `set` sets, in struct parsed_options */
+	enum log_level level; /* argument of set_level */
 	enum argument_kind kind;
-	bool is_optional;     /* the argument: --help */
-	const char *argument; /* as help calls it: "FILE"; NULL: none */
+	bool is_optional;     /* argument is optional: --help */
+	const char *argument; /* name in help: "FILE"; NULL for none */
 	const char *const *words;
 	enum help_topic topic;
-	bool is_of_run;      /* of no use with --from: the run is over */
-	bool is_of_files;    /* files follow in place of a command */
-	bool takes_one_dash; /* help shows it with one: -gpu-only */
-	const char *text;    /* for --help; NULL: another name of the option before it */
-	const char *more;    /* further sentences, for the topic; NULL: none */
+	bool is_of_run;      /* not with --from or --diff: applies only to a run */
+	bool is_of_files;    /* files follow instead of a command */
+	bool takes_one_dash; /* shown with one dash in help: -gpu-only */
+	const char *text;    /* line of --help; NULL for an alias of the option before */
+	const char *more;    /* further sentences for the topic; NULL for none */
 };
 
-/* Returns whether the argument can only follow in the same word: "--stalls=exact". */
+/* Returns whether the argument must be joined to the option: "--stalls=exact". */
 static inline bool option_is_joined(const struct option_entry *entry)
 {
 	return entry->is_optional && entry->id >= OPT_GPU_ONLY;
 }
 
-/* The end has id 0. In the order in which help shows the options of a topic. */
+/* Options in the order of help. An entry with id 0 ends the table. */
 extern const struct option_entry option_table[];
 
-/* The first entry of an option: that with its text. */
+/*
+ * Returns the first entry of an option, which has its text. Returns the last entry for an unknown
+ * id.
+ */
 const struct option_entry *option_entry(int id);
 
-/* "-o", "-gpu-only", "--unit": what messages call it. */
+/* Returns the name of an option in messages: "-o", "-gpu-only", "--unit". */
 #define OPTION_SHOWN_BYTES 64
 const char *option_shown(const struct option_entry *entry, char text[OPTION_SHOWN_BYTES]);
 
-/* Prints what is wrong with the options. */
+/* Prints an error about the options. */
 #define option_complain(...) log_error(&(struct log){.level = LOG_ERRORS}, __VA_ARGS__)
 
 /* Lists the words of an option: "a, b, c". */
@@ -200,8 +204,8 @@ const char *option_shown(const struct option_entry *entry, char text[OPTION_SHOW
 const char *option_words(const struct option_entry *entry, char list[OPTION_WORDS_BYTES]);
 
 /*
- * Gives the same options to getopt_long; the short ones begin with "+": options end at the first
- * word that is none.
+ * Return the options in getopt_long's form. The short ones begin with "+", so that the first
+ * operand ends the options.
  */
 struct option;
 const struct option *option_table_long(void);

@@ -13,7 +13,7 @@
 
 /* ---- of any option ---- */
 
-/* Complains that an option was given too often. Returns whether it was not. */
+/* Returns whether a list of options has room. Otherwise complains. */
 static bool has_room(uint32_t count, uint32_t max, const char *option)
 {
 	if (count == max)
@@ -86,7 +86,7 @@ bool set_word(struct parsed_options *o, const struct option_entry *e, const char
 	return number >= 0;
 }
 
-/* A whole decimal number within [min, max], and nothing else. */
+/* Parses a whole decimal number within [min, max]. */
 static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 {
 	char *end;
@@ -102,7 +102,7 @@ static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *ou
 	return true;
 }
 
-/* "0.1" to "100", with three digits behind the point at most, in thousandths. */
+/* Parses "0.1" to "100", with up to three decimals, into thousandths. */
 static bool parse_percent(const char *text, uint32_t *out)
 {
 	size_t whole = strspn(text, "0123456789"), places = 0;
@@ -126,7 +126,7 @@ static bool set_length(const char *option, const char *text, uint64_t *ns)
 	return false;
 }
 
-/* As the library in the program will read it. */
+/* Checks an extended regular expression, as the injection library compiles it. */
 static bool check_pattern(const char *option, const char *text)
 {
 	char error[128];
@@ -149,7 +149,7 @@ bool set_pattern_once(struct parsed_options *o, const struct option_entry *e, co
 
 /* ---- outputs ---- */
 
-/* The name of a file to be written; NULL after saying what is wrong with it. */
+/* Expands the % sequences in the name of an output. Returns NULL after printing what is wrong. */
 static const char *name_of_output(struct parsed_options *o, const struct option_entry *e,
 				  const char *pattern)
 {
@@ -321,7 +321,7 @@ bool take_time(struct parsed_options *o, const char *text)
 	return false;
 }
 
-/* Sets a pattern, or a number where there may be one. */
+/* Parses a pattern, or a number where a number is allowed. */
 static bool read_match(const struct option_entry *e, const char *text, bool may_be_number,
 		       struct slice_match *match)
 {
@@ -376,7 +376,7 @@ bool take_last(struct parsed_options *o, const char *text)
 	return set_length("--last", text, &o->run.measure.last_ns);
 }
 
-/* Names are separated by what is in none: a control character. */
+/* Adds a range. The separator of names is a control character, so names must have none. */
 bool take_range(struct parsed_options *o, const char *text)
 {
 	size_t used = strlen(o->run.ranges);
@@ -422,7 +422,7 @@ bool take_gate(struct parsed_options *o, const char *text)
 
 /* ---- what to measure ---- */
 
-/* "12,34", added to those there are. */
+/* Adds the pids of "12,34". */
 bool take_pids(struct parsed_options *o, const char *text)
 {
 	size_t length;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers of options' arguments: each function reads the argument of one option, or of one kind of
- * them, into struct options. option_table.c says which.
+ * Reads arguments of options into struct parsed_options. option_table.c assigns a reader to each
+ * option.
  *
- * `e`: the option's entry, whose `at` says where a value goes that is one member. `text`: the
- * argument, which lives as long as `o`; NULL without one. False: the argument is wrong, and a
- * message on stderr has said so.
+ * `e` is the entry of the option, whose `at` locates a member. `text` is the argument, borrowed
+ * for the lifetime of `o`; NULL without an argument. All readers return false after printing what
+ * is wrong on stderr.
  */
 #ifndef PROFILER_COMMANDS_OPTION_VALUES_H
 #define PROFILER_COMMANDS_OPTION_VALUES_H
@@ -13,21 +13,21 @@
 #include "profiler/commands/option_table.h"
 #include "profiler/commands/options.h"
 
-/* Values of all options given, whichever command the options make. Zero-initialise. */
+/* Values of all options given, for whichever command. Zero-initialise. */
 struct parsed_options {
 	struct option_set given; /* options given, or implied by one given */
-	struct options options;  /* shared options; the union is unused */
+	struct options options;  /* shared options, without the union */
 	struct run_options run;
-	struct attach_request attach; /* with the delay and duration of COMMAND_ATTACH */
+	struct attach_request attach; /* delay and duration are those of COMMAND_ATTACH */
 	struct from_options from;
 	struct diff_options diff;
 	struct list_metrics_options list_metrics; /* `pattern` is NULL without --list-metrics */
-	const struct writer *format;              /* of all outputs; NULL: by their extensions */
+	const struct writer *format;              /* format of all outputs; NULL: by extension */
 	bool is_diff;                             /* --diff */
 	bool no_inject;                           /* --no-inject */
 };
 
-/* Readers of many options, and of those that ask their entry. */
+/* Readers of several options, and readers that use the entry. */
 option_setter set_flag, set_off, set_level, set_text, set_text_once, set_word, set_pattern_once,
 	set_output, set_format, set_prometheus, set_record, set_spans, set_match, set_part,
 	set_graph, set_names;
@@ -39,11 +39,11 @@ option_taker take_by, take_push, take_push_label, take_capture, take_baseline, t
 	take_metrics, take_metrics_kernels, take_metrics_launches, take_list_metrics, take_cuda_lib,
 	take_my_path;
 
-/* Adds a file of --from, or of one side of a comparison. */
+/* Add a file of --from, or of one side of a comparison. */
 bool options_add_capture(struct parsed_options *o, const char *path);
 bool options_add_file(struct run_files *files, const char *path);
 
-/* Returns the position of the option's word; -1, after a message. */
+/* Returns the index of a word of the option. Returns -1 after printing what is wrong. */
 int option_word_number(const struct option_entry *e, const char *text);
 
 #endif

@@ -16,7 +16,10 @@
 #include "profiler/formats/spans.h"
 #include "profiler/output/writers.h"
 
-/* There the time that is recorded is all that is looked at. */
+/*
+ * Moves the time range from the measurement to the request to attach. Of running processes, only
+ * that time range is observed.
+ */
 static void set_attached(struct parsed_options *p)
 {
 	p->run.measure.attached = true;
@@ -26,7 +29,7 @@ static void set_attached(struct parsed_options *p)
 	p->run.measure.delay_ns = p->run.measure.duration_ns = 0;
 }
 
-/* Checks --weight by what a run will read; of a capture, deliver knows. */
+/* Checks --weight METRIC against --metrics. deliver.c checks the metric of a capture. */
 static bool check_weight_metric(const struct parsed_options *p)
 {
 	char sums[COUNTERS_SUMS_BYTES];
@@ -48,7 +51,7 @@ static bool check_weight_metric(const struct parsed_options *p)
 	return false;
 }
 
-/* Other weights are drawn by those formats that have no times beside the stacks. */
+/* Checks that every output can show the weight: formats with a time axis cannot. */
 static bool check_weight(const struct parsed_options *p)
 {
 	if (p->options.weight == WEIGHT_TIME)
@@ -67,7 +70,7 @@ static bool check_weight(const struct parsed_options *p)
 	return true;
 }
 
-/* Checks the formats of a comparison, which has no default. */
+/* Checks the formats of a comparison. A comparison has no default output. */
 static bool check_formats(const struct parsed_options *p)
 {
 	for (uint32_t i = 0; i < p->options.output_count; i++) {
@@ -83,7 +86,7 @@ static bool check_formats(const struct parsed_options *p)
 	return true;
 }
 
-/* By the file's extension. False after saying which there are. */
+/* Chooses the writer by the extension of the file. Returns false after listing the extensions. */
 static bool choose_format(struct output_choice *output)
 {
 	char known[256];
@@ -101,15 +104,17 @@ static bool choose_format(struct output_choice *output)
 	return false;
 }
 
-/* False after saying what is wrong: a file's extension, or that there are too many. */
+/*
+ * Chooses the writers of all outputs. Returns false after an unknown extension, or too many
+ * outputs.
+ */
 static bool choose_formats(struct parsed_options *p)
 {
 	bool is_for_less = p->from.count && (p->options.report || p->options.baselines.count > 0 ||
 					     p->options.span_file_count > 0 ||
 					     p->options.span_server || p->options.push_count > 0);
 
-	/* reading a capture for its report, its spans, an engine or a comparison alone writes no
-	 * other file */
+	/* a report, spans, a push or a comparison of a capture needs no other file */
 	if (p->options.output_count == 0 && !p->is_diff && !is_for_less)
 		p->options.outputs[p->options.output_count++].path = OPTIONS_DEFAULT_OUTPUT;
 	for (uint32_t i = 0; i < p->options.output_count; i++) {
@@ -151,7 +156,9 @@ static bool check_open(const struct parsed_options *p)
 	return false;
 }
 
-/* -gpu-only and -cpu-only choose a part of what is read: no waits, timed calls, idle time. */
+/*
+ * Limits the view to the row kinds of -gpu-only or -cpu-only: no waits, timed calls or idle time.
+ */
 static void slice_kinds(struct parsed_options *p)
 {
 	if (!p->run.measure.samples_cpu)
@@ -160,7 +167,7 @@ static void slice_kinds(struct parsed_options *p)
 		p->options.view.slice.kinds = 1u << ROW_CPU;
 }
 
-/* `of_run`: an option that only a run has; NULL: none. */
+/* Checks the options of --from. `of_run` is an option that applies only to a run, or NULL. */
 static bool check_from(struct parsed_options *p, const struct option_entry *of_run)
 {
 	char shown[OPTION_SHOWN_BYTES];
@@ -209,7 +216,7 @@ static bool check_gates(const struct parsed_options *p)
 	return false;
 }
 
-/* --widths is of a picture of a comparison. */
+/* Checks that --widths comes with a picture of a comparison. */
 static bool check_widths(const struct parsed_options *p)
 {
 	if (!option_set_has(&p->given, OPT_WIDTHS))
@@ -223,7 +230,7 @@ static bool check_widths(const struct parsed_options *p)
 	return false;
 }
 
-/* A long option with one dash, in full, maybe with "=value". */
+/* Returns whether a word with one dash is the full name of a long option, maybe with "=value". */
 static bool is_long_option(const char *word)
 {
 	size_t length = strcspn(word + 1, "=");
@@ -234,7 +241,7 @@ static bool is_long_option(const char *word)
 	return false;
 }
 
-/* A word that is an option with all its letters: "-o", "-vq", "-gpu-only", "--wall=user". */
+/* Returns whether a word is a complete option: "-o", "-vq", "-gpu-only", "--wall=user". */
 static bool is_option(const char *word)
 {
 	if (word[0] != '-' || !word[1])
@@ -255,7 +262,7 @@ static void explain_unknown(const char *word)
 			hint);
 }
 
-/* The option of `optopt` lacks its argument. */
+/* Explains that the option in `optopt` lacks its argument. */
 static void explain_missing(const char *shown, const char *instead)
 {
 	const char *argument = option_entry(optopt)->argument;
@@ -268,9 +275,9 @@ static void explain_missing(const char *shown, const char *instead)
 }
 
 /*
- * Explains what getopt found wrong; it would print the word as it is, whatever that does to the
- * terminal. `optopt` is the option that lacks its argument or has one too many, a letter that is no
- * option, or 0.
+ * Explains an error of getopt. getopt's own message would print the word with control characters.
+ *
+ * `optopt` is an option with a missing or superfluous argument, an unknown letter, or 0.
  */
 static void explain(const char *word, bool is_long)
 {
@@ -294,8 +301,8 @@ static void explain(const char *word, bool is_long)
 }
 
 /*
- * Like getopt_long_only, but with one dash only full names are long options: getopt_long_only
- * takes "-a" for --as-root and "-p 1234" for --python-lines. Says what is wrong.
+ * Returns the next option, as getopt_long_only does, but accepts one dash only before a full name.
+ * getopt_long_only takes "-a" for --as-root and "-p 1234" for --python-lines. Explains errors.
  */
 static int next_option(int argc, char **argv)
 {
@@ -329,8 +336,10 @@ static int next_option(int argc, char **argv)
 }
 
 /*
- * With --diff, and after --from, files and options may come in any order. With --diff "--" ends the
- * files of one side, else the options. What next_option returns, or OPERAND: a file is at optind.
+ * Returns what next_option returns, or OPERAND if optind is the index of a file.
+ *
+ * With --diff and after --from, files and options may come in any order. "--" ends the files of
+ * one side of --diff; otherwise "--" ends the options.
  */
 #define OPERAND 1
 static int next_word(const struct parsed_options *p, int argc, char **argv, bool *has_border)
@@ -353,12 +362,12 @@ static int next_word(const struct parsed_options *p, int argc, char **argv, bool
 	}
 }
 
-/* False after saying that the command begins with a hyphen that is none: "—wall". */
+/* Returns false after complaining that the command begins with a typographic dash: "—wall". */
 static bool check_command(char **argv, int at)
 {
 	int hyphen = slip_hyphen(argv[at]);
 
-	/* behind "--" it is a command, whatever it is called */
+	/* behind "--" any word is a command */
 	if (!hyphen || strcmp(argv[at - 1], "--") == 0)
 		return true;
 	option_complain("'%s' begins with a dash of printed text; type a hyphen: -%s", argv[at],
@@ -366,7 +375,7 @@ static bool check_command(char **argv, int at)
 	return false;
 }
 
-/* Explains what a shell makes of "--baseline old-*.profile". */
+/* Explains what the shell makes of "--baseline old-*.profile". */
 static void explain_baselines(const struct parsed_options *p, const char *word)
 {
 	const char *last = p->options.baselines.paths[p->options.baselines.count - 1];
@@ -377,14 +386,14 @@ static void explain_baselines(const struct parsed_options *p, const char *word)
 		word, last, word);
 }
 
-/* Returns whether a file of this name is one that runs are compared with, and no command. */
+/* Returns whether a file with this name is a capture or folded stacks, and not a command. */
 static bool is_capture(const char *path)
 {
 	return has_suffix(path, capture_writer.suffix) || has_suffix(path, folded_writer.suffix) ||
 	       has_suffix(path, ".trace");
 }
 
-/* Returns the result after printing what was asked for, and checks that it was written. */
+/* Checks that stdout was written. Returns COMMAND_DONE or COMMAND_WRONG. */
 static enum command printed(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -393,7 +402,7 @@ static enum command printed(void)
 	return COMMAND_WRONG;
 }
 
-/* --help, --help TOPIC, --help OPTION, --help=TOPIC */
+/* Prints the overview, or help on a topic or an option. */
 static enum command print_help(const char *topic)
 {
 	char list[OPTION_WORDS_BYTES], hint[SLIP_TEXT_BYTES];
@@ -413,19 +422,22 @@ static enum command print_help(const char *topic)
 	return COMMAND_WRONG;
 }
 
-/* Returns what follows the option -h or --help, and is not the command's: a topic, or an option. */
+/* Returns the word behind -h or --help if it can be a topic or an option, else NULL. */
 static const char *topic_of(const char *next)
 {
 	if (!next || next[0] != '-')
 		return next;
-	/* "-vh" is the word itself, and "-- command" ends the options */
+	/* "-vh" is the option itself, and "-- command" ends the options */
 	if (strcmp(next, "--") == 0 || strcmp(next, "-") == 0 || strcmp(next, "--help") == 0 ||
 	    (next[1] != '-' && !is_long_option(next) && strchr(next, 'h')))
 		return NULL;
 	return next;
 }
 
-/* Names the option that has taken the last word, which may have been meant as the command. */
+/*
+ * Complains that there is no command. Names the option that took the last word, in case the user
+ * meant the word as the command.
+ */
 static void complain_no_command(int argc, char *const *argv)
 {
 	const char *last = argv[argc - 1], *option = argc > 2 ? argv[argc - 2] : "";
@@ -490,7 +502,7 @@ static enum command check_run(struct parsed_options *p, int argc, char **argv)
 	p->run.launch_stacks = option_rules_launch_stacks(p);
 	m->probes_launches = m->traces_gpu && p->run.launch_stacks == LAUNCH_STACKS_UPROBE;
 	if (m->wall && m->traces_gpu && !p->no_inject)
-		m->waits = true; /* the GPU work that threads waited for */
+		m->waits = true; /* counts the GPU work that threads wait for */
 	return attach ? COMMAND_ATTACH : COMMAND_RUN;
 }
 
@@ -504,8 +516,8 @@ static enum command parse(int argc, char **argv, struct parsed_options *p)
 		help_first_page(stderr);
 		return COMMAND_WRONG;
 	}
-	optind = 0;                  /* resets getopt: tests parse more than once */
-	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
+	optind = 0;                  /* resets getopt, since tests parse more than once */
+	argv[0] = (char *)"profile"; /* prefix of getopt's messages */
 	while ((option = next_word(p, argc, argv, &has_border)) != -1) {
 		if (option == OPERAND && !p->is_diff && optind == behind_baseline) {
 			explain_baselines(p, argv[optind]);
@@ -595,7 +607,9 @@ enum command options_parse(int argc, char **argv, struct options *options)
 	return command;
 }
 
-/* The name of a file in "-oFILE", "--output=FILE", or behind "-o"; NULL: none. */
+/*
+ * Returns the file in "-oFILE" or "--output=FILE", or behind "-o". Returns NULL if there is none.
+ */
 static const char *output_of(char *const *word)
 {
 	if (strcmp(word[0], "-o") == 0 || strcmp(word[0], "--output") == 0)
@@ -607,7 +621,7 @@ static const char *output_of(char *const *word)
 
 char *const *options_misplaced_output(const struct options *o)
 {
-	/* scripts write .json of their own */
+	/* scripts write .json files of their own */
 	if (o->command != COMMAND_RUN || o->output_count != 1 ||
 	    strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) != 0)
 		return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line, checked. docs/profile.1 explains each option.
+ * Parses and checks the command line. docs/profile.1 explains each option.
  */
 #ifndef PROFILER_COMMANDS_OPTIONS_H
 #define PROFILER_COMMANDS_OPTIONS_H
@@ -21,12 +21,12 @@
 #define OPTIONS_DEFAULT_FREQUENCY 50
 #define OPTIONS_LEAST_OVERHEAD 100 /* thousandths of a percent */
 #define OPTIONS_MOST_OVERHEAD 100000
-/* PC samples are taken every 2^n cycles. */
+/* log2 of the cycles between PC samples */
 #define OPTIONS_STALL_PERIOD 14
 #define OPTIONS_LEAST_STALL_PERIOD 5
 #define OPTIONS_MOST_STALL_PERIOD 31
 
-/* How launch stacks are taken: see docs/profile.1. */
+/* Method of taking launch stacks; docs/profile.1 explains the methods. */
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_INPROCESS, LAUNCH_STACKS_UPROBE };
 enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 #define UNIT_WORDS                    \
@@ -54,13 +54,13 @@ enum command {
 	COMMAND_INJECTION_PATH,
 	COMMAND_LIST_METRICS,
 	COMMAND_DONE,  /* --help, --version, --completion: printed; exit 0 */
-	COMMAND_WRONG, /* explained on stderr, as a command line without arguments is: exit 125 */
+	COMMAND_WRONG, /* explained on stderr, or no arguments at all; exit 125 */
 };
 
 /* Options of COMMAND_RUN and COMMAND_ATTACH. */
 struct run_options {
 	struct measure measure;                       /* but for `devices` and `launch_shapes` */
-	char ranges[MEASURE_RANGES_BYTES];            /* --range; measure.ranges points here */
+	char ranges[MEASURE_RANGES_BYTES];            /* --range; `measure.ranges` points here */
 	struct counter_request counters;              /* --metrics */
 	const char *delay, *duration, *last;          /* as given; NULL if not given */
 	enum launch_stacks launch_stacks;             /* never AUTO */
@@ -115,7 +115,7 @@ struct options {
 	enum stack_weight weight;
 	const char *weight_metric; /* name, with WEIGHT_METRIC */
 	struct run_files baselines;
-	const char *span_files[OUTPUTS_MAX]; /* --otlp; the last ones of `outputs`, too */
+	const char *span_files[OUTPUTS_MAX]; /* --otlp; also the last of `outputs` */
 	uint32_t span_file_count;
 	const char *span_server;                /* --otlp with a URL, or "env"; NULL for none */
 	bool span_stacks;                       /* --otlp-stacks */
@@ -135,7 +135,10 @@ struct options {
 	};
 };
 
-/* Parses and checks the command line. Returns options->command. Release them whatever it is. */
+/*
+ * Parses and checks the command line. Returns options->command. The caller releases the options
+ * after every result.
+ */
 enum command options_parse(int argc, char **argv, struct options *options);
 void options_release(struct options *options);
 
@@ -146,12 +149,12 @@ static inline const struct run_options *options_run(const struct options *o)
 }
 
 /*
- * Finds what seems to be an output of profile among the command's own words ("-o FILE.html",
- * "--output=FILE.svg"), though there is no -o before the command. NULL: nowhere.
+ * Finds a probable output of profile among the words of the command ("-o FILE.html",
+ * "--output=FILE.svg"). Returns NULL if there is none, or if -o comes before the command.
  */
 char *const *options_misplaced_output(const struct options *options);
 
-/* The first file that a browser shows; NULL: there is none. */
+/* Returns the first file that a browser can show. Returns NULL if there is none. */
 const struct output_choice *options_shown(const struct options *options);
 
 #endif
