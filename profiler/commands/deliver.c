@@ -39,7 +39,7 @@ unsigned int deliver_wants(const struct options *o)
 
 uint32_t deliver_place_mask(const struct options *o)
 {
-	/* devices are known by their process */
+	/* a device is identified by its process */
 	uint32_t pushed = o->push_count ? 1u << PLACE_PROCESS | 1u << PLACE_DEVICE : 0;
 
 	return deliver_wants(o) & (NEEDS_TIMELINE | NEEDS_PLACES) || o->span_server
@@ -47,7 +47,9 @@ uint32_t deliver_place_mask(const struct options *o)
 		       : view_place_mask(&o->view) | pushed;
 }
 
-/* A sample as long as the run's, so that each of its samples counts one. */
+/*
+ * Returns the unit of weights in ns. For samples it is the period, so that each sample counts 1.
+ */
 static double unit_ns(enum weight_unit unit, const struct totals *totals)
 {
 	switch (unit) {
@@ -79,7 +81,7 @@ static void report_written(struct log *log, const struct options *o, uint32_t at
 			 "  it holds the whole run, not only the part that other outputs show");
 }
 
-/* The other output of this format; NULL: none was asked for, or it failed. */
+/* Returns the path of an output with this format. Returns NULL if there is none, or it failed. */
 static const char *path_with(const struct options *o, const struct writer *writer,
 			     const int *errors)
 {
@@ -89,7 +91,7 @@ static const char *path_with(const struct options *o, const struct writer *write
 	return NULL;
 }
 
-/* Says which output to have instead of one that is larger than its readers take. */
+/* Recommends a smaller format if an output is larger than its viewers can read. */
 static void report_large(struct log *log, const struct options *o, uint32_t at,
 			 const struct written *written, const int *errors)
 {
@@ -118,11 +120,11 @@ static void report_large(struct log *log, const struct options *o, uint32_t at,
 
 /* ---- room for the outputs ---- */
 
-/* A result whose timeline may lose records while outputs are written. */
+/* A result whose timeline may shrink to make room for outputs. */
 struct spare {
 	struct result result;
-	struct ledger ledger; /* the result's */
-	uint64_t lost;        /* of its timeline, meanwhile */
+	struct ledger ledger; /* copy of the result's ledger */
+	uint64_t lost;        /* records that the timeline lost to make room */
 };
 
 static void spare_begin(struct spare *s, const struct result *result)
@@ -141,7 +143,9 @@ static void note_lost(struct spare *s, uint64_t lost)
 		s->ledger.timeline.error = -ENOSPC;
 }
 
-/* False: the timeline has no room there. */
+/*
+ * Frees disk space of the timeline. Returns false if no space can be freed on that file system.
+ */
 static bool give_room(struct spare *s, struct timeline *timeline, int beside)
 {
 	uint64_t before = timeline ? timeline_stats(timeline).lost : 0;
@@ -152,16 +156,16 @@ static bool give_room(struct spare *s, struct timeline *timeline, int beside)
 	return true;
 }
 
-/* The run and, if the outputs show something else, their view: each with its timeline. */
+/* The run, and its view if the options change what is shown. Each has its timeline. */
 struct delivered {
-	struct spare run, shown; /* the latter's result is what the view was made of */
-	struct view *view;       /* NULL: it is shown as it is */
+	struct spare run, shown; /* `shown.result` is the input of the view */
+	struct view *view;       /* NULL if the run is shown unchanged */
 	struct weighed weighed;
 };
 
 /*
- * Returns whether a capture has the metric that it shall be drawn by. A run that comes to its end
- * without has said why, and its other outputs are wanted all the same.
+ * Returns whether a capture has the metric of --weight. For a run the loss of a metric is already
+ * reported, and the other outputs are still wanted.
  */
 static bool check_metric(struct log *log, const struct options *o, const struct result *result)
 {
@@ -182,7 +186,7 @@ static bool check_metric(struct log *log, const struct options *o, const struct 
 		o->weight_metric, sums);
 }
 
-/* --weight. False after logging the reason. */
+/* Replaces times by the weight of --weight. Returns false after logging the reason. */
 static bool weigh(struct log *log, const struct options *o, struct delivered *d)
 {
 	struct result *result = &d->shown.result;
@@ -197,7 +201,7 @@ static bool weigh(struct log *log, const struct options *o, struct delivered *d)
 	return !err || log_error(log, "out of memory");
 }
 
-/* Reports what the values of a counter stand for, and what has none. */
+/* Logs the share of launches and GPU time that the weight of a counter covers. */
 static void report_weight(struct log *log, const struct weighed *w)
 {
 	const struct weighed_launches *l = &w->launches;
@@ -216,7 +220,7 @@ static void report_weight(struct log *log, const struct weighed *w)
 			 percent_of(l->other_ns, l->gpu_ns));
 }
 
-/* Returns the result that a format shows. */
+/* Returns the result that a format writes. */
 static const struct result *result_for(const struct writer *writer, const struct delivered *d)
 {
 	if (writer->keeps_all)
@@ -226,7 +230,7 @@ static const struct result *result_for(const struct writer *writer, const struct
 	return writer->has_both_names ? view_result(d->view) : view_text_result(d->view);
 }
 
-/* The timeline that only the view has; NULL: none. */
+/* Returns the timeline of the view if the run has another one. Returns NULL otherwise. */
 static struct timeline *own_timeline(const struct delivered *d)
 {
 	struct timeline *t = d->view ? view_result(d->view)->timeline : NULL;
@@ -234,7 +238,10 @@ static struct timeline *own_timeline(const struct delivered *d)
 	return t != d->run.result.timeline ? t : NULL;
 }
 
-/* Makes room for an output, best by a timeline that is in it. False: there is none to be made. */
+/*
+ * Frees disk space for an output, preferably from its own timeline. Returns false if none can be
+ * freed.
+ */
 static bool make_room(struct delivered *d, bool keeps_all, int beside)
 {
 	struct timeline *own = own_timeline(d);
@@ -251,7 +258,7 @@ static bool make_room(struct delivered *d, bool keeps_all, int beside)
 
 /* ---- the outputs ---- */
 
-/* Writes an output; again with less of the timeline, as long as that helps. */
+/* Writes an output. Retries with a shorter timeline as long as space can be freed. */
 static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
 		     const struct writer_options *options, struct written *written)
 {
@@ -266,8 +273,8 @@ static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
 }
 
 /*
- * Writes outputs, those that need no timeline first: they lack nothing if there is too little room
- * for the others. 0, or the status to exit with.
+ * Writes outputs without a timeline first: if space is short, only outputs with a timeline lose
+ * events. Returns 0, or the exit status.
  */
 static int write_all(struct log *log, const struct options *o, struct outputs *outputs,
 		     struct opener *opener, const struct span_export *spans, struct delivered *d)
@@ -300,7 +307,7 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 	return status;
 }
 
-/* False after logging the reason; `d` has the run. */
+/* Makes the view of `d`, which has the run. Returns false after logging the reason. */
 static bool make_view(struct log *log, const struct options *o, const struct outputs *outputs,
 		      struct delivered *d, struct quota *memory)
 {
@@ -319,7 +326,7 @@ static bool make_view(struct log *log, const struct options *o, const struct out
 	return log_error(log, "preparing the outputs: %s", strerror(errno));
 }
 
-/* Warns where nothing is own: the user's code is elsewhere than they, or we, thought. */
+/* Warns if no code counts as the user's own: --my-path, or the guessed folder, is wrong. */
 static void report_own_code(struct log *log, const struct options *o, const struct result *result,
 			    const struct view *view)
 {
@@ -339,7 +346,7 @@ static void report_own_code(struct log *log, const struct options *o, const stru
 			      "with --my-path");
 }
 
-/* --report, whatever -q says; without it, a short form on a terminal. */
+/* Prints the report of --report, also with -q. Otherwise prints a short report on a terminal. */
 static void report_top(struct log *log, const struct options *o, const struct result *result)
 {
 	struct log loud = {.level = LOG_NORMAL};
@@ -347,7 +354,7 @@ static void report_top(struct log *log, const struct options *o, const struct re
 	if (o->report) {
 		top_report(&loud, result, TOP_FULL, top_width(TOP_WIDTH));
 		if (o->command == COMMAND_FROM ||
-		    log->level < LOG_NORMAL) /* else the summary ends with it */
+		    log->level < LOG_NORMAL) /* else the summary ends with the cost */
 			top_report_cost(&loud, &result->totals);
 	} else if (top_is_on_terminal() && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width(TOP_WIDTH));
@@ -366,7 +373,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	int status;
 
 	spare_begin(&d.run, result);
-	/* without the timeline of a capture that has them it would say that there are none */
+	/* a capture without a timeline has no launch shapes, and the report would show an empty
+	 * table */
 	d.run.result.totals.measure.launch_shapes &= result->timeline != NULL;
 	d.run.result.totals.measure.launch_shapes |= o->launch_shapes;
 	spare_begin(&d.shown, &d.run.result);
@@ -400,7 +408,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    !status)
 		status = EXIT_PROFILER_FAILED;
 	not_pushed = push_result(log, o, helper, session, result_for(&pprof_writer, &d));
-	/* a command's status is its own, whatever an engine does */
+	/* a command's exit status does not depend on profile engines */
 	if (not_pushed && o->command == COMMAND_FROM)
 		status = EXIT_PROFILER_FAILED;
 	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&

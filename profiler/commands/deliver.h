@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the user gets of a result, whether it is of a run that has just ended or read from a
- * capture: the report on stderr, and the outputs, all of them as the options view the result. A
- * capture holds the result itself.
+ * Delivers a result to the user: the report on stderr, outputs, spans and pushes.
+ *
+ * The result is of a run that has ended, or of a capture. All outputs show the view of the
+ * options, except captures, which keep the whole result.
  */
 #ifndef PROFILER_COMMANDS_DELIVER_H
 #define PROFILER_COMMANDS_DELIVER_H
@@ -16,18 +17,19 @@
 #include "profiler/run/supervisor.h"
 
 /*
- * Enum writer_needs: what outputs and the view of them need of a result, and what they and the
- * report make use of; and parts of places (places.h's mask).
+ * Return masks of enum writer_needs, and of parts of places (places.h).
+ *   deliver_needs: required by outputs and the view
+ *   deliver_wants: also what the report can use
  */
 unsigned int deliver_needs(const struct options *options);
 unsigned int deliver_wants(const struct options *options);
 uint32_t deliver_place_mask(const struct options *options);
 
 /*
- * Prints what is left of the summary, and writes all outputs, even if one fails; with --open, one
- * is shown by the opener, which has been started. Then spans are sent, and the profile is pushed,
- * until a signal of the session (NULL: none) ends that. 0, or the status to exit with, after
- * logging the reason.
+ * Prints the rest of the summary and writes all outputs, even if one fails. With --open, shows one
+ * by the opener, which is running. Then sends spans and pushes the profile, until a signal of the
+ * session. `session` is NULL without signals to watch. Returns 0, or the exit status after logging
+ * the reason.
  */
 int deliver(struct log *log, const struct options *options, struct outputs *outputs,
 	    struct opener *opener, struct span_export *spans, const struct helper *helper,

@@ -26,7 +26,10 @@ struct reading {
 	bool has_explained_runs;
 };
 
-/* `recorded`: what it is of, `traces` of them; NULL: of several runs. */
+/*
+ * Writes the outputs. `recorded` is the source of the result, from `traces` files, or NULL for
+ * merged runs.
+ */
 static int write_outputs(struct reading *r, const struct result *result,
 			 const struct recorded *recorded, uint32_t traces)
 {
@@ -43,8 +46,8 @@ static int write_outputs(struct reading *r, const struct result *result,
 }
 
 /*
- * Finds where the timeline is kept while it is read; "": nowhere. False after logging that there is
- * no place, but one is needed.
+ * Finds a folder for the timeline; "" if there is none. Returns false after logging an error if an
+ * output requires a timeline.
  */
 static bool find_folder(struct reading *r, char folder[OUTPUTS_FOLDER_BYTES])
 {
@@ -57,7 +60,7 @@ static bool find_folder(struct reading *r, char folder[OUTPUTS_FOLDER_BYTES])
 		return true;
 	folder[0] = '\0';
 	if (!(deliver_needs(r->options) & NEEDS_TIMELINE))
-		return true; /* the report and tables go without */
+		return true; /* the report and tables work without a timeline */
 	return log_error(&r->log,
 			 "cannot create a temporary file beside the output, or in /tmp: %s",
 			 strerror(errno));
@@ -71,8 +74,8 @@ static bool needs_timeline(const struct reading *r)
 /* ---- the files ---- */
 
 /*
- * Files that are one run: a capture, or the traces of processes that have a rank in common, or all
- * none. The same memory holds the lists of all runs.
+ * Files of one run: a capture, or traces of processes with one rank, or without a rank. `sources`
+ * points into struct files.
  */
 struct run {
 	struct source **sources;
@@ -80,11 +83,11 @@ struct run {
 };
 
 struct files {
-	struct source *sources; /* as the options have them */
+	struct source *sources; /* in the order of the options */
 	struct source **lists;
 	struct run *runs;
 	uint32_t count, run_count;
-	uint32_t wrong; /* cannot be read or merged: the reason was logged */
+	uint32_t wrong; /* number of files that cannot be read or merged; reasons are logged */
 };
 
 static void release_files(struct files *f)
@@ -111,7 +114,7 @@ static void explain_clock(struct reading *r, const struct source *first, const s
 			first->path, other->path);
 }
 
-/* Puts the sources that belong to one run behind each other. */
+/* Groups the sources by run. */
 static void find_runs(struct reading *r, struct files *f)
 {
 	bool *is_taken = calloc(f->count, sizeof(*is_taken));
@@ -148,7 +151,9 @@ static void find_runs(struct reading *r, struct files *f)
 	free(is_taken);
 }
 
-/* All are looked at, so that all that are wrong are named at once. False: out of memory. */
+/*
+ * Opens all files, so that all faulty ones are reported at once. Returns false if out of memory.
+ */
 static bool look_at_files(struct reading *r, struct files *f)
 {
 	f->count = r->options->from.count;
@@ -167,7 +172,7 @@ static bool look_at_files(struct reading *r, struct files *f)
 	return true;
 }
 
-/* Returns how many files are at fault, after logging the reasons. */
+/* Reads a run. Returns the number of faulty files, after logging the reasons. */
 static uint32_t read_run(struct reading *r, struct recorded *recorded, const struct run *run,
 			 const char *folder, bool with_timeline)
 {
@@ -180,7 +185,7 @@ static void explain_files(struct reading *r, uint32_t wrong, uint32_t count)
 	log_error(&r->log, "%u of %u files cannot be merged: nothing is written", wrong, count);
 }
 
-/* All files that can be read are of one run. */
+/* Writes the outputs of one run. */
 static int write_one(struct reading *r, const struct files *f, const char *folder)
 {
 	const struct run *run = f->run_count ? &f->runs[0] : NULL;
@@ -200,7 +205,7 @@ static int write_one(struct reading *r, const struct files *f, const char *folde
 
 /* ---- several ---- */
 
-/* Explains several files and a baseline: the first is the run, and the rest are baselines. */
+/* Explains how to compare one run with several baselines, when --from got several runs. */
 static void explain_runs(struct reading *r)
 {
 	const struct options *o = r->options;
@@ -250,15 +255,15 @@ static void explain_merge(struct reading *r, const struct merge *m, const char *
 }
 
 /*
- * Returns how many files are at fault, after logging the reasons. `*m`: NULL once the merge has
- * failed; then they are only read.
+ * Adds a run to the merge. Returns the number of faulty files, after logging the reasons. After a
+ * failed merge `*m` is NULL, and files are only checked.
  */
 static uint32_t add_run(struct reading *r, struct merge **m, const struct run *run,
 			const char *folder)
 {
 	struct recorded recorded = {.result = NULL};
 	const char *path = run->sources[0]->path;
-	/* always the timeline: which rank came last in collectives is in all outputs */
+	/* every output shows which rank came last in collectives, so the timeline is always read */
 	uint32_t wrong = read_run(r, &recorded, run, *m ? folder : NULL, true);
 	const struct result *result = recorded.result;
 	enum merge_error error = !wrong && *m ? merge_add(*m, result, path) : MERGE_OK;
@@ -323,7 +328,7 @@ static int read_and_write(struct reading *r, const struct identity *identity)
 	char folder[OUTPUTS_FOLDER_BYTES];
 	int status = EXIT_PROFILER_FAILED, err;
 
-	/* we are the user by now, if root called by sudo */
+	/* under sudo the process has become the user by now */
 	err = services_start(&r->helper, r->options, &(struct identity){.other = false});
 	if (err) {
 		log_error(&r->log, "cannot start a process: %s", strerror(-err));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the outputs of a run that is over, from its capture or the traces of its processes, or of
- * a job, from those of its ranks: what `profile --from FILE...` does. Traces of one rank, or of
- * none, are processes of one run. Any file that cannot be read or merged is an error, and nothing
- * is written.
+ * Writes outputs from captures and traces: `profile --from FILE...`.
+ *
+ * The files are one run, or the ranks of a job, which are merged. Traces with one rank, or without
+ * a rank, are processes of one run. If any file cannot be read or merged, nothing is written.
  */
 #ifndef PROFILER_COMMANDS_FROM_H
 #define PROFILER_COMMANDS_FROM_H

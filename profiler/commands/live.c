@@ -16,7 +16,7 @@ static const uint32_t picks_of[LIVE_TABLES] = {
 
 /* ---- start ---- */
 
-/* False: no display. */
+/* Returns false if the display cannot be started. */
 static bool start_display(struct live *l, const struct identity *identity, const char *command)
 {
 	int data[2], control[2];
@@ -30,7 +30,7 @@ static bool start_display(struct live *l, const struct identity *identity, const
 		close(data[1]);
 		return false;
 	}
-	/* it ends with the worker, not by a signal of the terminal */
+	/* the display ends with the worker, not by a signal from the terminal */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	pid = fork();
@@ -142,7 +142,7 @@ static struct live_numbers take_numbers(struct live *l, const struct session_vie
 
 /* ---- tables ---- */
 
-/* Goes on with the pass for a moment. */
+/* Continues a pass over the rows for at most LIVE_STEP_NS. */
 static void step(struct live *l, const struct session_view *view)
 {
 	if (live_sums_step(&l->sums, &view->collected, LIVE_STEP_NS)) {
@@ -164,7 +164,7 @@ static void add_tables(struct live *l, const struct session_view *view)
 {
 	l->has_tables = false;
 	if (!live_sums_are_of(&l->sums, &view->collected))
-		return; /* the next pass is of the new numbers */
+		return; /* the tables have changed: the next pass has the new numbers */
 	for (int i = 0; i < LIVE_TABLES; i++) {
 		uint32_t count = live_sums_pick(&l->sums, &view->collected, (enum live_table)i,
 						l->picks, picks_of[i]);
@@ -181,21 +181,23 @@ static void send_message(struct live *l, const struct session_view *view)
 	live_writer_begin(l->writer, &numbers);
 	if (l->has_tables)
 		add_tables(l, view);
-	/* what the display has no room for now comes again in a second */
+	/* a message that finds no room in the socket is dropped; the next one follows in a second
+	 */
 	send(l->to_display, l->writer->bytes, l->writer->used, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void print_line(struct live *l, const struct session_view *view)
 {
 	struct live_numbers numbers = take_numbers(l, view);
-	struct log shown = {.level = LOG_NORMAL}; /* asked for: also with -q */
+	struct log shown = {
+		.level = LOG_NORMAL}; /* the user asked for these lines: print them also with -q */
 	char line[PLAIN_BYTES];
 
 	live_screen_plain(&numbers, line, sizeof(line));
 	log_line(&shown, "%s", line);
 }
 
-/* Memory is taken when it is first needed. */
+/* Allocates the buffers at the first use. */
 static bool has_memory(struct live *l)
 {
 	if (!l->writer)

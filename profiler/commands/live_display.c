@@ -13,20 +13,20 @@
 #include "profiler/run/privilege.h"
 #include "profiler/run/supervisor.h"
 
-#define TICK_MS 100 /* between looks at the terminal's size */
+#define TICK_MS 100 /* ms between checks of the terminal's size */
 
 struct display {
 	struct terminal *terminal;
 	int data, control;
 	struct live_names *names;
-	const struct live_view *view; /* NULL: nothing to show yet */
+	const struct live_view *view; /* NULL until the first message */
 	struct live_settings settings;
 	struct terminal_line *lines;
 	char *message;
 	bool is_suspended, is_changed, is_over;
 };
 
-/* Gives up what is not needed: privilege, and files that others wait for the end of. */
+/* Drops privileges, and closes files whose end other processes wait for. */
 static void detach(const struct identity *identity)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -36,7 +36,7 @@ static void detach(const struct identity *identity)
 	prctl(PR_SET_NAME, "profile-display", 0, 0, 0);
 	privilege_lower_priority();
 	if (privilege_become_user(identity, false) != 0)
-		_exit(1); /* the supervisor notices */
+		_exit(1); /* the supervisor notices the exit */
 	privilege_lock();
 	privilege_drop_all();
 }
@@ -52,7 +52,7 @@ static void take_message(struct display *d)
 		d->is_over = true;
 		return;
 	}
-	/* names cost time: none for what is not shown */
+	/* looking up names is costly: skip messages that will not be shown */
 	if (n < 0 || d->settings.has_quit || d->settings.is_paused || d->is_suspended)
 		return;
 	view = live_names_read(d->names, d->message, (size_t)n);
@@ -67,7 +67,7 @@ static void take_control(struct display *d)
 	char order;
 	ssize_t n = recv(d->control, &order, 1, MSG_DONTWAIT);
 
-	if (n == 0) { /* no supervisor: the worker will end, too */
+	if (n == 0) { /* the supervisor has ended: the worker will end, too */
 		close(d->control);
 		d->control = -1;
 	}
@@ -129,7 +129,7 @@ static void await(struct display *d)
 		take_message(d);
 	if (ready[2].revents & POLLIN)
 		take_keys(d);
-	else if (ready[2].revents) /* hung up: there is nobody to look */
+	else if (ready[2].revents) /* the terminal has hung up */
 		d->settings.has_quit = true;
 }
 

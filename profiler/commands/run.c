@@ -38,7 +38,7 @@ struct run {
 	struct identity identity;
 	struct log log;
 	struct outputs outputs;
-	struct timeline *timeline;   /* NULL: nobody needs records */
+	struct timeline *timeline;   /* NULL if no output needs records */
 	struct timeline *idle_store; /* with --idle */
 	struct live live;            /* with --live */
 	struct metrics_file metrics; /* with --prometheus */
@@ -47,8 +47,8 @@ struct run {
 	struct helper helper;        /* with --otlp or --push */
 	struct control control;      /* with --control */
 	struct snapshots snapshots;
-	struct session *session;       /* as long as it is watched */
-	char *command, *folder, *host; /* of the totals; NULL: not described yet, or unknown */
+	struct session *session;       /* NULL until the session runs */
+	char *command, *folder, *host; /* of the totals; NULL until describe(), or if unknown */
 };
 
 /* ---- options of each part ---- */
@@ -76,13 +76,13 @@ static struct session_options session_options(const struct options *o)
 	};
 }
 
-/* Returns what is profiled, for people; NULL: out of memory. */
+/* Returns a description of the target for people. Returns NULL if out of memory. */
 static char *shown_command(const struct options *o)
 {
 	return o->run.measure.attached ? attach_text(&o->run.attach) : command_text(o->run.command);
 }
 
-/* Returns what is known of the run from its start on. */
+/* Returns the totals that are known from the start of the run. */
 static struct totals describe(struct run *r)
 {
 	struct totals totals = session_totals(r->session);
@@ -95,7 +95,7 @@ static struct totals describe(struct run *r)
 		r->host = host_name();
 	totals.command = r->command;
 	totals.host = r->host;
-	/* that of another root or a folder that was removed has no path */
+	/* getcwd() returns no absolute path for a removed folder, or one of another root */
 	totals.folder = r->folder && r->folder[0] == '/' ? r->folder : NULL;
 	return totals;
 }
@@ -109,7 +109,7 @@ static void hand_over_spans(struct run *r, const struct collected *collected, ui
 	span_export_hand_over(&r->spans, collected, r->timeline, &totals, now_ns);
 }
 
-/* The timeline's listener. */
+/* Listener of the timeline. Hands spans over when a batch is full. */
 static void take_record(void *context, const struct timeline_record *record, uint64_t launched_ns)
 {
 	struct run *r = context;
@@ -125,10 +125,10 @@ static void take_record(void *context, const struct timeline_record *record, uin
 
 #define SHOWN_BYTES 128
 
-/* The options that left out a part of the run; NULL: none. */
+/* Lists the options that limit the recorded part of the run. Returns NULL if there is none. */
 static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 {
-	/* nothing is left out of processes that run already while they are looked at */
+	/* with attach, the session lasts as long as the recording, so nothing is left out */
 	const char *delay = o->run.measure.attached ? NULL : o->run.delay;
 	const char *duration = o->run.measure.attached ? NULL : o->run.duration;
 	char ranges[MEASURE_RANGES_BYTES];
@@ -148,7 +148,7 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 	return *text ? text : NULL;
 }
 
-/* The cost of the run; with -v, of its parts. */
+/* Logs the cost of the run, and with -v the cost of its parts. */
 static void report_cost(struct run *r, const struct totals *totals, const struct timespec *start)
 {
 	struct log *log = &r->log;
@@ -171,7 +171,7 @@ static void report_cost(struct run *r, const struct totals *totals, const struct
 		    now.own_memory_bytes >> 20);
 }
 
-/* Completes it and notes its losses in the ledger. */
+/* Completes the timeline and copies its losses to the ledger. */
 static void finish_timeline(struct run *r, struct ledger *ledger)
 {
 	if (!r->timeline)
@@ -180,16 +180,19 @@ static void finish_timeline(struct run *r, struct ledger *ledger)
 	ledger->timeline = timeline_stats(r->timeline);
 }
 
-/* Summary and profile of a run that ended with `status`; returns the status to pass on. */
+/*
+ * Writes the summary and the outputs of a run that ended with `status`. Returns the exit status.
+ */
 static int finish(struct run *r, struct session *session, int status)
 {
 	const struct options *o = r->options;
-	struct naming_options naming = {.raw_names = o->naming.raw_names,
-					.inlines = o->naming.inlines,
-					.debuginfod = o->naming.debuginfod,
-					.sources = o->view.my_code,
-					/* nothing was started there, and it has to end soon */
-					.links = !o->run.measure.attached};
+	struct naming_options naming = {
+		.raw_names = o->naming.raw_names,
+		.inlines = o->naming.inlines,
+		.debuginfod = o->naming.debuginfod,
+		.sources = o->view.my_code,
+		/* attached processes were not started here, and the end must be quick */
+		.links = !o->run.measure.attached};
 	struct collected collected = collect_results(session_collect(session));
 	struct place_names place_names = *collected.place_names;
 	struct totals totals = describe(r);
@@ -211,7 +214,7 @@ static int finish(struct run *r, struct session *session, int status)
 		log_line(&r->log,
 			 "Asking the servers in DEBUGINFOD_URLS for debug files, for 30 s at most");
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
+	malloc_trim(0); /* memory of the run was freed in small pieces */
 	totals.shown = part_of_run(o, part);
 	totals.exit_status = (uint32_t)status;
 	job_rank_find(&totals.job);
@@ -246,7 +249,7 @@ static bool cannot_create_in(struct run *r, const char *folder)
 		strerror(errno));
 }
 
-/* These two: false after logging the reason. */
+/* Creates the store of idle times. Returns false after logging the reason. */
 static bool open_idle_store(struct run *r)
 {
 	char folder[OUTPUTS_FOLDER_BYTES];
@@ -259,7 +262,10 @@ static bool open_idle_store(struct run *r)
 	return r->idle_store || cannot_create_in(r, folder);
 }
 
-/* False: there is none. */
+/*
+ * Creates a timeline on disk. Returns false after logging the reason, if an output requires a
+ * timeline.
+ */
 static bool open_kept_timeline(struct run *r)
 {
 	char folder[OUTPUTS_FOLDER_BYTES];
@@ -274,7 +280,7 @@ static bool open_kept_timeline(struct run *r)
 	return true;
 }
 
-/* It keeps records for outputs, passes them on to be sent as spans, or both. */
+/* Creates the timeline that keeps records for outputs, passes records on as spans, or both. */
 static bool open_timeline(struct run *r)
 {
 	if (deliver_wants(r->options) & NEEDS_TIMELINE && !open_kept_timeline(r))
@@ -291,7 +297,10 @@ static bool open_timeline(struct run *r)
 
 /* ---- while it goes on ---- */
 
-/* In a child: all memory is its own, but files and the terminal are the run's. */
+/*
+ * Writes a snapshot, in a child process. Memory is the child's own; files and the terminal are
+ * shared with the run.
+ */
 static int write_snapshot(struct run *r, uint64_t until_ns)
 {
 	char folder[OUTPUTS_FOLDER_BYTES];
@@ -303,8 +312,8 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 	privilege_drop_all();
 	r->options = &options;
 	r->log.level = LOG_ERRORS;
-	r->metrics.is_started = false; /* its thread is the parent's */
-	r->spans.post = NULL;          /* as are theirs */
+	r->metrics.is_started = false; /* the thread exists in the parent only */
+	r->spans.post = NULL;          /* the threads exist in the parent only */
 	r->spans.live = NULL;
 	if (r->timeline)
 		timeline_listen(r->timeline, NULL, NULL);
@@ -333,7 +342,10 @@ static void take_snapshot(struct run *r, uint64_t until_ns)
 		log_warn(&r->log, "no snapshot: cannot start a process: %s", strerror(-result));
 }
 
-/* Asks for a snapshot. One of the last seconds is taken when all of them is there. */
+/*
+ * Takes a snapshot, or schedules it. With --last a snapshot waits until all its records have
+ * arrived.
+ */
 static void ask_for_snapshot(struct run *r, const struct session_view *view)
 {
 	struct snapshots *s = &r->snapshots;
@@ -384,7 +396,7 @@ static void start(struct run *r)
 	}
 }
 
-/* Obeys whoever steers the run; without a view nothing is recorded yet. */
+/* Handles commands from --control, and signals. `view` is NULL until the recording begins. */
 static void obey(struct run *r, const struct session_view *view)
 {
 	enum control_command command;
@@ -408,7 +420,9 @@ static void obey(struct run *r, const struct session_view *view)
 	take_pending_snapshot(r, view);
 }
 
-/* The time of -d is over, and its result is written; `status`: 0, or what writing failed with. */
+/*
+ * Waits for the command after the duration of -d. `status` is 0, or the failure of the outputs.
+ */
 static int await_command(struct run *r, struct session *session,
 			 const struct supervisor_link *supervisor, int status)
 {
@@ -422,7 +436,7 @@ static int await_command(struct run *r, struct session *session,
 	return status ? status : command_status;
 }
 
-/* Becomes the user and does the rest; privilege.h has the whole table. */
+/* Becomes the user and runs the session. privilege.h has the table of privileges. */
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
 {
@@ -476,7 +490,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	struct session *session;
 	int status, err;
 
-	/* before anything is open that needs privilege */
+	/* must start before anything that needs privilege is open */
 	err = services_start(&r->helper, r->options, &r->identity);
 	if (err)
 		return log_failure(&r->log, "cannot start a process: %s", strerror(-err));
@@ -502,7 +516,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	return status;
 }
 
-/* Returns whether snapshots may be asked for, or the end. */
+/* Returns whether snapshots, or the end of the recording, can be requested. */
 static bool is_steered(const struct options *o)
 {
 	return o->run.control || o->run.last || o->run.measure.attached;
@@ -525,7 +539,10 @@ static void look(void *context, const struct session_view *view)
 	metrics_file_look(&r->metrics, &view->collected, view->now_ns);
 }
 
-/* Starts whoever watches the run. NULL: no display, to be supervised. */
+/*
+ * Sets the session's watcher, and starts the display of --live. Returns NULL without a display to
+ * supervise.
+ */
 static const struct supervisor_display *start_live(struct run *r)
 {
 	char *command;
@@ -572,14 +589,17 @@ static int supervise(struct run *r)
 	return status;
 }
 
-/* The words are the command's, whatever they mean to it: this is a hint. */
+/*
+ * Warns if an option for an output seems to stand behind the command. The words may also be meant
+ * for the command.
+ */
 static void hint_at_misplaced_output(struct log *log, const struct options *o)
 {
 	char *const *output = options_misplaced_output(o);
 	size_t count = 0, at, length;
 	char **words, *line = NULL;
 
-	/* a command that is none has its own message */
+	/* exec_error explains a mistyped subcommand itself */
 	if (!output || exec_error_is_subcommand(o->run.command[0]))
 		return;
 	while (o->run.command[count])
@@ -588,7 +608,9 @@ static void hint_at_misplaced_output(struct log *log, const struct options *o)
 	if (!words)
 		return;
 	at = (size_t)(output - o->run.command);
-	length = strchr(output[0], '.') ? 1 : 2; /* the file is in the same word, or in the next */
+	length = strchr(output[0], '.')
+			 ? 1
+			 : 2; /* the file is joined to the option, or is the next word */
 	memcpy(words, output, length * sizeof(*words));
 	memcpy(words + length, o->run.command, at * sizeof(*words));
 	memcpy(words + length + at, output + length, (count - at - length) * sizeof(*words));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the command and writes its profile: what `profile [options] command` does.
+ * Runs a command, or attaches to processes, and writes the profile: `profile [options] command`.
  */
 #ifndef PROFILER_COMMANDS_RUN_H
 #define PROFILER_COMMANDS_RUN_H
@@ -9,8 +9,8 @@
 #include "profiler/run/inherited.h"
 
 /*
- * Returns the exit status, after logging any error. It returns in two processes (supervisor.h),
- * both of which must exit with it.
+ * Returns the exit status, after logging any error. Returns in two processes (supervisor.h); both
+ * must exit with the status.
  */
 int run(const struct options *options, const struct inherited *inherited);
 
