@@ -19,17 +19,17 @@
 #include "profiler/run/privilege.h"
 #include "profiler/tables/comparison.h"
 
-#define LINES 10         /* of each table, with --diff and with --report */
-#define BASELINE_LINES 5 /* at the end of a run */
-#define WIDTH 100        /* of these where stderr is no terminal */
+#define LINES 10         /* lines per table, with --diff and --report */
+#define BASELINE_LINES 5 /* lines per table at the end of a run */
+#define WIDTH 100        /* columns, if stderr is no terminal */
 
 struct comparing {
 	const struct options *options;
 	struct log log;
 	struct opener opener; /* with --open */
 	struct quota memory;
-	struct input inputs[SIDES * COMPARISON_RUNS_MAX]; /* those before, then those after */
-	uint32_t before, count;                           /* those before; all */
+	struct input inputs[SIDES * COMPARISON_RUNS_MAX]; /* `before` inputs, then inputs after */
+	uint32_t before, count;                           /* inputs before; all inputs */
 };
 
 /* ---- reading ---- */
@@ -44,7 +44,8 @@ static bool read_inputs(struct comparing *c, const struct run_files *files, cons
 }
 
 /*
- * Finds where timelines can be kept while they are compared; NULL: nowhere, and bounds are coarser.
+ * Finds a folder for the timelines. Returns NULL if no folder is writable; then bounds of noise
+ * are coarser.
  */
 static const char *timeline_folder(struct log *log, const char *beside_output)
 {
@@ -63,7 +64,10 @@ static void release_inputs(struct comparing *c)
 		input_release(&c->inputs[i]);
 }
 
-/* Folded stacks have no unit: their weights cannot be compared with times. */
+/*
+ * Checks that all inputs have one unit. Folded stacks have none, and cannot be compared with
+ * times.
+ */
 static bool check_units(struct comparing *c)
 {
 	const struct input *first = &c->inputs[0];
@@ -108,7 +112,10 @@ static void warn_of_measures(struct log *log, const struct result *before,
 			 path);
 }
 
-/* Compares the inputs; those after may be one result that is none of them. NULL after logging. */
+/*
+ * Compares the inputs. `after` is one more result after, or NULL. Returns NULL after logging the
+ * reason.
+ */
 static struct comparison *make_comparison(struct comparing *c, const struct result *after,
 					  struct comparison_options options)
 {
@@ -141,7 +148,10 @@ static const struct writer *writer_of(const struct writer *writer)
 					      : writer;
 }
 
-/* The comparison is made: nothing needs the timelines any more. False: they have no room there. */
+/*
+ * Frees disk space of the timelines, which are not needed after the comparison. Returns false if
+ * none can be freed.
+ */
 static bool make_room(struct comparing *c, int beside)
 {
 	bool is_made = false;
@@ -154,7 +164,7 @@ static bool make_room(struct comparing *c, int beside)
 	return is_made;
 }
 
-/* 0, or the status to exit with. */
+/* Writes all outputs. Returns 0, or the exit status. */
 static int write_all(struct comparing *c, struct outputs *outputs, struct comparison *comparison)
 {
 	struct writer_options options = {.unit_ns = 1,
@@ -287,7 +297,10 @@ static bool read_baselines(struct comparing *c, const char *folder)
 	return true;
 }
 
-/* Ends us when our parent does: a FIFO may keep us waiting. False: it has ended. */
+/*
+ * Ends this process together with its parent: reading a FIFO may block. Returns false if the
+ * parent has ended.
+ */
 static bool end_with(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -306,7 +319,7 @@ bool compare_check_baselines(struct log *log, const struct options *o,
 		return true;
 	pid = fork();
 	if (pid == 0) {
-		/* without timelines: nothing is written */
+		/* timelines are not needed: nothing is written */
 		struct options whole = *o;
 
 		whole.view = (struct view_options){.by = {.count = 0}};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares runs: what `profile --diff BEFORE AFTER` does, and what --baseline adds to a run and to
- * --from.
+ * Compares runs: `profile --diff BEFORE AFTER`, and --baseline for a run or --from.
  */
 #ifndef PROFILER_COMMANDS_COMPARE_H
 #define PROFILER_COMMANDS_COMPARE_H
@@ -14,16 +13,15 @@
 int compare(const struct options *options, const struct inherited *inherited);
 
 /*
- * Returns whether the baselines can be read, by another process that has given up all privileges
- * and then ends: call it before the command runs. It logs the reason if not. True where there are
- * none.
+ * Returns whether the baselines can be read, or none are given. Logs the reason if not. A child
+ * without privileges reads them, before the command runs.
  */
 bool compare_check_baselines(struct log *log, const struct options *options,
 			     const struct identity *identity);
 
 /*
- * Reports how a result differs from the baselines, and checks --fail-above. Timelines are
- * beside the outputs. Returns the exit status. 0 where there are none.
+ * Reports the differences from the baselines, and checks --fail-above. Timelines are kept beside
+ * the outputs. Returns the exit status; 0 without baselines.
  */
 int compare_with_baselines(struct log *log, const struct options *options,
 			   const struct result *result, const struct outputs *outputs);

@@ -10,7 +10,7 @@
 #define BYTES_AT_ONCE 65536u
 #define COMPLAINTS_MAX 16u
 
-/* Makes the FIFO, and finds it. 0 or -errno. */
+/* Creates and finds the FIFO. Returns 0 or -errno. */
 static int make_fifo(struct control *c)
 {
 	struct guarded_path *g = &c->place;
@@ -40,7 +40,7 @@ bool control_open(struct control *c, struct log *log, const char *path)
 		return log_error(
 			log, "--control: %s is not a FIFO; name one, or a file that is not there",
 			path);
-	/* for writing, too: so it stays open when a writer closes it */
+	/* opened for writing, too: the FIFO stays open when a writer closes it */
 	if (!err)
 		c->fd = err = guarded_open_found(&c->place, O_RDWR | O_NONBLOCK);
 	if (err < 0)
@@ -64,7 +64,7 @@ void control_close(struct control *c)
 	c->is_ours = false;
 }
 
-/* Bytes of a terminal's control are not shown. */
+/* Complains about an unknown line, with control characters replaced. */
 static void complain(struct control *c, struct log *log)
 {
 	for (char *at = c->line; *at; at++)
@@ -90,7 +90,7 @@ static enum control_command command_of(struct control *c, struct log *log)
 	return CONTROL_NONE;
 }
 
-/* False: there is none now. */
+/* Reads a byte. Returns false if there is none now. */
 static bool next_byte(struct control *c, char *byte)
 {
 	if (c->next == c->count) {
@@ -120,7 +120,7 @@ enum control_command control_next(struct control *c, struct log *log)
 
 	if (c->fd < 0)
 		return CONTROL_NONE;
-	/* somebody may go on writing */
+	/* limits the work in case a writer never stops */
 	for (uint32_t i = 0; i < BYTES_AT_ONCE && command == CONTROL_NONE; i++) {
 		if (!next_byte(c, &byte))
 			break;

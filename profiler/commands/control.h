@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --control: commands to a run that goes on, one per line, from a FIFO.
+ * Reads commands to a running profile from a FIFO, one per line: --control.
  *
- *   start      begins the recording that --delay puts off
+ *   start      starts the recording that --delay postpones
  *   snapshot   writes the result so far
- *   stop       ends the recording, writes the result; the command goes on
+ *   stop       ends the recording and writes the result; the command goes on
  *
- * A FIFO that is not there is made, for its owner alone, and removed at the end. One that another
- * user has put in the way is refused (guarded_path.h). Whoever may write to it controls the run,
- * and nothing else: lines are untrusted, and longer ones than
- * CONTROL_LINE_BYTES are skipped. Writers come and go; none is waited for.
+ * A missing FIFO is created for its owner alone, and removed at the end. A FIFO of another user is
+ * refused (guarded_path.h). Writers of the FIFO control the run and nothing else. Lines are
+ * untrusted, and lines longer than CONTROL_LINE_BYTES are skipped. Writers may come and go at any
+ * time.
  */
 #ifndef PROFILER_COMMANDS_CONTROL_H
 #define PROFILER_COMMANDS_CONTROL_H
@@ -23,24 +23,24 @@
 
 enum control_command { CONTROL_NONE, CONTROL_START, CONTROL_SNAPSHOT, CONTROL_STOP };
 
-/* `fd` of -1 is closed. */
+/* Closed if `fd` is -1. */
 struct control {
 	int fd;
 	struct guarded_path place;
-	bool is_ours;    /* we made it */
-	bool is_skipped; /* the rest of a line that is too long */
+	bool is_ours;    /* created here */
+	bool is_skipped; /* skipping the rest of a long line */
 	char line[CONTROL_LINE_BYTES], bytes[4096];
-	size_t used, next, count; /* of the line; of the bytes that were read */
+	size_t used, next, count; /* bytes in `line`; position and count in `bytes` */
 	unsigned int complaints;
 };
 
-/* As the user. False after logging the reason; close it in any case. */
+/* Opens the FIFO as the user. Returns false after logging the reason. Close it in any case. */
 bool control_open(struct control *control, struct log *log, const char *path);
 
-/* The next command there is; the first unknown ones are said. Does not wait. */
+/* Returns the next command, or CONTROL_NONE. Does not wait. Reports the first unknown lines. */
 enum control_command control_next(struct control *control, struct log *log);
 
-/* Removes the FIFO, if it is ours and still there. */
+/* Closes the FIFO, and removes it if it was created here and still exists. */
 void control_close(struct control *control);
 
 #endif

@@ -121,7 +121,7 @@ static enum change_unit unit_of(const struct gate *gate)
 				 : comparison_total_unit(gate->total);
 }
 
-/* "time": what is compared, for messages. */
+/* Returns the noun for a unit in messages: "time". */
 static const char *unit_word(enum change_unit unit)
 {
 	static const char *const words[CHANGE_UNITS] = {"time", "memory", "errors"};
@@ -157,7 +157,7 @@ void gates_release(struct gates *g)
 	g->count = 0;
 }
 
-/* A message of a workflow command: https://docs.github.com/actions, "Workflow commands". */
+/* Prints a workflow command's message: https://docs.github.com/actions, "Workflow commands". */
 static void annotate(const char *message)
 {
 	const char *actions = getenv("GITHUB_ACTIONS");
@@ -173,7 +173,7 @@ static void annotate(const char *message)
 	fputc('\n', stderr);
 }
 
-/* Names what is compared, for messages. */
+/* Writes the name of a gate for messages. */
 static void name_of(const struct gate *gate, uint32_t found, char name[NAME_BYTES])
 {
 	if (gate->has_pattern)
@@ -186,7 +186,7 @@ static void name_of(const struct gate *gate, uint32_t found, char name[NAME_BYTE
 		snprintf(name, NAME_BYTES, "%s", changes_total_name(gate->total));
 }
 
-/* "rose by 12.0 % (1.000 ms to 1.120 ms)"; "stayed at 1.000 ms" */
+/* Describes a change: "rose by 12.0 % (1.000 ms to 1.120 ms)", "stayed at 1.000 ms". */
 static void describe(const struct comparison *c, const struct change *change, char text[160])
 {
 	char before[CHANGES_TEXT_BYTES], after[CHANGES_TEXT_BYTES], percent[32] = "";
@@ -225,7 +225,7 @@ static void fail(struct log *log, const struct gates *g, const struct comparison
 			       "several --baseline");
 }
 
-/* Why no run has this time, and what to do. */
+/* Returns the reason why no run has a time, and what to do. */
 static const char *no_time(const struct gate *gate, const struct comparison *c, uint32_t found)
 {
 	static const char *const totals[COMPARISON_TOTALS] = {
@@ -254,7 +254,7 @@ static const char *no_time(const struct gate *gate, const struct comparison *c, 
 	return totals[gate->total] ? totals[gate->total] : "no run has it";
 }
 
-/* Returns what is missing, so that a change of 0 says nothing; NULL: nothing. */
+/* Returns the reason why a change of 0 says nothing. Returns NULL if nothing is missing. */
 static const char *missing(const struct gate *gate, const struct comparison *c, uint32_t found,
 			   const struct change *change)
 {
@@ -274,7 +274,10 @@ static const char *missing(const struct gate *gate, const struct comparison *c, 
 	}
 }
 
-/* Returns the rate of samples to ask for, such as 199; 0: there is none so high. */
+/*
+ * Returns the sampling rate that gives so many times the samples, such as 199. Returns 0 above the
+ * maximum.
+ */
 static double rate_of(const struct comparison *c, double samples)
 {
 	double ns = fmax((double)c->first[SIDE_BEFORE]->sample_ns,
@@ -284,7 +287,7 @@ static double rate_of(const struct comparison *c, double samples)
 	return hz <= MEASURE_MAX_HZ ? hz : 0;
 }
 
-/* "-F 199, runs 4 times as long, or 3 more baselines would show it": what makes noise the target */
+/* Writes ways to reduce the noise to `target`: "-F 199, or 3 more baselines would show it". */
 static const char *remedy(char text[REMEDY_BYTES], const struct comparison *c,
 			  const struct rise *rise, double target)
 {
@@ -319,7 +322,7 @@ static const char *remedy(char text[REMEDY_BYTES], const struct comparison *c,
 	return text;
 }
 
-/* Says what there is of the gate by run. 0; or EXIT_PROFILER_FAILED, and `values` are not set. */
+/* Finds the values of a gate by run. Returns 0, or EXIT_PROFILER_FAILED if out of memory. */
 static int values_of(struct log *log, const struct gate *gate, const struct comparison *c,
 		     uint32_t *found, struct run_values *values)
 {
@@ -395,7 +398,7 @@ int gates_check(struct log *log, const struct gates *g, const struct comparison 
 	for (uint32_t i = 0; i < g->count; i++) {
 		int one = check(log, g, &g->list[i], c);
 
-		if (one > status) /* not being able to tell is worse than being slower */
+		if (one > status) /* a check that cannot be made is worse than a slower program */
 			status = one;
 	}
 	return status;

@@ -17,8 +17,8 @@
 #include "profiler/shape/view.h"
 #include "profiler/report/summary.h"
 
-#define WRITER_QUIET_MS 500  /* who writes may be about to start */
-#define GZIP_FIRST_BYTE 0x1f /* RFC 1952: no folded stack begins with it */
+#define WRITER_QUIET_MS 500  /* ms; a writer may be about to start */
+#define GZIP_FIRST_BYTE 0x1f /* RFC 1952; no folded stack begins with this byte */
 
 /* ---- captures and traces ---- */
 
@@ -54,7 +54,7 @@ void input_explain(struct log *log, const char *path, enum capture_error error)
 	}
 }
 
-/* Returns what to do about a file that is not there by a name like "old-*.profile"; "": nothing. */
+/* Returns advice on a missing file with a name like "old-*.profile". Returns "" otherwise. */
 static const char *pattern_hint(const char *path, int err)
 {
 	return err == ENOENT && strpbrk(path, "*?[")
@@ -63,7 +63,7 @@ static const char *pattern_hint(const char *path, int err)
 		       : "";
 }
 
-/* False after logging the reason. */
+/* Prepares to read traces. Returns false after logging the reason. */
 static bool begin_traces(struct log *log, struct recorded *r, const char *path, const char *folder)
 {
 	r->timeline = folder ? timeline_new(folder, NULL) : NULL;
@@ -73,7 +73,7 @@ static bool begin_traces(struct log *log, struct recorded *r, const char *path, 
 	return log_error(log, "reading %s: %s", path, strerror(r->trace ? errno : ENOMEM));
 }
 
-/* False after logging the reason. */
+/* Reads a trace. Returns false after logging the reason. */
 static bool add_trace(struct log *log, struct recorded *r, FILE *in, const char *path,
 		      const struct trace_head *head)
 {
@@ -86,7 +86,7 @@ static bool add_trace(struct log *log, struct recorded *r, FILE *in, const char 
 	return !err;
 }
 
-/* False after logging the reason. */
+/* Names the result of all traces. Returns false after logging the reason. */
 static bool finish_traces(struct log *log, struct recorded *r, const struct options *o)
 {
 	struct naming_options naming = {.raw_names = o->naming.raw_names,
@@ -116,8 +116,8 @@ static bool finish_traces(struct log *log, struct recorded *r, const struct opti
 }
 
 /*
- * Reads it from `in`; `path` is for messages. `folder`, `needs_timeline` and `memory` as in
- * capture.h. False after logging the reason. It borrows from the options.
+ * Reads a capture or a trace from `in`. `path` is for messages. `folder`, `needs_timeline` and
+ * `memory` are as in capture.h. Returns false after logging the reason. Borrows from the options.
  */
 static bool read_recorded(struct log *log, struct recorded *r, FILE *in, const char *path,
 			  const struct options *o, const char *folder, bool needs_timeline,
@@ -154,7 +154,7 @@ void recorded_release(struct recorded *r)
 	*r = (struct recorded){.result = NULL};
 }
 
-/* Returns whether opening it for reading waits for a writer. */
+/* Returns whether the file is a FIFO: reading it waits for a writer. */
 static bool is_fifo(int fd)
 {
 	struct statfs system;
@@ -165,8 +165,8 @@ static bool is_fifo(int fd)
 }
 
 /*
- * Opens a file that was named for reading; a writer of a FIFO is waited for, with a message. NULL
- * with errno.
+ * Opens a file for reading. Waits for a writer of a FIFO, after a message. Returns NULL with errno
+ * set.
  */
 static FILE *open_input(struct log *log, const char *path)
 {
@@ -190,7 +190,7 @@ static FILE *open_input(struct log *log, const char *path)
 
 /* ---- sources ---- */
 
-/* NULL after logging the reason. */
+/* Opens a file or stdin. Returns NULL after logging the reason. */
 static FILE *open_source(struct log *log, const char *path, const struct options *o)
 {
 	FILE *in = strcmp(path, "-") == 0 ? stdin : open_input(log, path);
@@ -256,7 +256,10 @@ bool source_has_other_clock(const struct source *a, const struct source *b)
 	       !boot_is_same(&a->head.boot, &b->head.boot);
 }
 
-/* Takes the source's file, which is to be closed. NULL after logging the reason. */
+/*
+ * Returns the open file of the source; the caller closes it. Returns NULL after logging the
+ * reason.
+ */
 static FILE *take_file(struct log *log, struct source *s, const struct options *o)
 {
 	FILE *in = s->in ? s->in : open_source(log, s->path, o);

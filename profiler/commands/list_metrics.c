@@ -14,7 +14,7 @@
 
 #define CHIP_BYTES 64
 
-/* What stands above metrics is printed when the first of them is. */
+/* Metrics found so far. Heads are printed before the first metric of their kind. */
 struct listing {
 	regex_t pattern;
 	bool is_filtered, has_type[METRIC_TYPES];
@@ -22,7 +22,7 @@ struct listing {
 	struct {
 		char *text;
 		size_t size;
-		FILE *stream; /* NULL: no room */
+		FILE *stream; /* NULL if out of memory */
 	} rollups[METRIC_TYPES];
 	uint64_t shown;
 };
@@ -105,13 +105,13 @@ int list_metrics(const struct options *o)
 
 	if (!err)
 		err = identity_become(&identity);
-	/* it loads libraries by the caller's environment; as root, too */
+	/* libraries are loaded from the caller's environment: drop capabilities, also as root */
 	if (!err)
 		err = capabilities_keep(0);
 	if (err)
 		return log_failure(&log, "cannot become the user who called sudo: %s",
 				   strerror(-err));
-	/* the driver would load the library that it names into this process */
+	/* otherwise the driver loads the injection library into this process */
 	unsetenv(TARGET_ENVIRONMENT_CUDA);
 	visit = metric_library_load(error);
 	if (!visit || regcomp(&l.pattern, o->list_metrics.pattern, REG_EXTENDED | REG_NOSUB) != 0)

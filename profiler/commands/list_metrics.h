@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --list-metrics: prints the metrics of hardware counters that a GPU has, one in each line: name,
- * type, unit, description. Lines that begin with # say what is appended to names of each type.
+ * Prints the metrics of hardware counters that a GPU has: --list-metrics.
  *
- * Done as the user that sudo was called by: CUPTI and the driver are loaded.
+ * Each line has name, type, unit and description. Lines that begin with # list the suffixes for
+ * names of each type. The process becomes the user who called sudo, since it loads CUPTI and the
+ * driver.
  */
 #ifndef PROFILER_COMMANDS_LIST_METRICS_H
 #define PROFILER_COMMANDS_LIST_METRICS_H
 
 #include "profiler/commands/options.h"
 
-/* An exit status; errors are explained on stderr. */
+/* Returns the exit status, after explaining errors on stderr. */
 int list_metrics(const struct options *options);
 
 #endif

@@ -13,7 +13,7 @@
 #include "symbolize/util/guarded_path.h"
 
 #define READER_POLL_MS 20
-#define READER_QUIET_MS 500 /* who reads may be about to start */
+#define READER_QUIET_MS 500 /* ms; a reader may be about to start */
 
 void open_outputs_folder(const struct outputs *outputs, char folder[OUTPUTS_FOLDER_BYTES])
 {
@@ -25,7 +25,7 @@ void open_outputs_folder(const struct outputs *outputs, char folder[OUTPUTS_FOLD
 		snprintf(folder, OUTPUTS_FOLDER_BYTES, "%s", access(".", W_OK) == 0 ? "." : "/tmp");
 }
 
-/* Waits for a moment. 0, or the status to exit with. */
+/* Pauses briefly, or until a signal. Returns 0, or the exit status. */
 static int pause_for_reader(const struct outputs_timeout *timeout)
 {
 	const struct supervisor_link *supervisor = timeout->supervisor;
@@ -41,7 +41,9 @@ static int pause_for_reader(const struct outputs_timeout *timeout)
 	return result < 0 ? EXIT_PROFILER_FAILED : 0;
 }
 
-/* The outputs are opened as far as the FIFO number `failed`. 0, -errno, or the status to exit with.
+/*
+ * Waits for readers of FIFOs. `failed` is the first FIFO without a reader. Returns 0, -errno, or
+ * the exit status.
  */
 static int await_readers(struct log *log, const struct options *o,
 			 const struct outputs_timeout *timeout, struct outputs *outputs,
@@ -56,7 +58,7 @@ static int await_readers(struct log *log, const struct options *o,
 		if (status)
 			return status;
 		if (ms == READER_QUIET_MS)
-			/* with -q, too: nothing else happens */
+			/* print this also with -q: nothing else shows that profile waits */
 			log_error(log, "waiting for a reader of the FIFO %s; %s. Ctrl-C ends this",
 				  o->outputs[awaited].path, timeout->awaits);
 		err = outputs_go_on(outputs, o->output_count, failed);

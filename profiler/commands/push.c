@@ -13,15 +13,15 @@
 #include "profiler/run/target_environment.h"
 #include "symbolize/util/monotonic.h"
 
-/* One --push, while the profile is sent. */
+/* A --push in progress. */
 struct push {
 	const struct engine *engine;
 	char *address, *query;
-	struct http_post *post; /* NULL: failed before */
+	struct http_post *post; /* NULL after a failure */
 	bool is_sent;
 };
 
-/* False after logging the reason. */
+/* Opens the connection to an engine. Returns false after logging the reason. */
 static bool open_push(struct push *p, struct log *log, const struct helper *helper, const char *url,
 		      const struct engine_profile *profile)
 {
@@ -36,7 +36,7 @@ static bool open_push(struct push *p, struct log *log, const struct helper *help
 	options.connector = services_http(helper);
 	options.target.url = p->address;
 	options.target.content_type = p->engine->content_type;
-	options.target.request_ms = PUSH_TIMEOUT_MS; /* of a large profile, too */
+	options.target.request_ms = PUSH_TIMEOUT_MS; /* long enough for a large profile */
 	options.target.is_compressed = p->engine->is_compressed;
 	options.queue_bytes = SIZE_MAX;
 	options.accepts = p->engine->accepts;
@@ -77,7 +77,7 @@ bool push_check(struct log *log, const struct options *o, const struct identity 
 
 /* ---- after it ---- */
 
-/* False after logging the reason. */
+/* Encodes and queues the profile. Returns false after logging the reason. */
 static bool send(struct push *p, struct log *log, const struct engine_profile *profile)
 {
 	char *body = NULL;
@@ -95,11 +95,11 @@ static bool send(struct push *p, struct log *log, const struct engine_profile *p
 	return true;
 }
 
-/* The waiting for all engines. */
+/* Waiting for all engines. */
 struct waiting {
 	struct log *log;
-	struct session *session; /* NULL: none */
-	const struct push *push; /* the one that is waited for */
+	struct session *session; /* NULL without signals to watch */
+	const struct push *push; /* engine waited for */
 	unsigned int asked;
 	bool is_interrupted;
 };
@@ -115,7 +115,7 @@ static bool ends(void *context)
 	return w->is_interrupted;
 }
 
-/* Reports what became of a push. */
+/* Waits for a push and reports its result. Returns whether the engine took the profile. */
 static bool end(const struct push *p, struct waiting *w, int64_t deadline, const char *service)
 {
 	char server[HTTP_URL_BYTES] = "", size[QUANTITY_BYTES];
@@ -129,7 +129,7 @@ static bool end(const struct push *p, struct waiting *w, int64_t deadline, const
 		http_post_wait(p->post, 0, left, ends, w);
 	http_post_finish(p->post, 0, &stats);
 	if (!p->is_sent)
-		return false; /* and why was logged */
+		return false; /* the reason was logged */
 	if (!stats.sent.requests)
 		return log_error(w->log, "the profile was not pushed: %s%s",
 				 w->is_interrupted ? server : stats.why,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --push: hands the profile to engines that keep profiles, at the end of the run.
+ * Pushes the profile to profile engines at the end of the run: --push.
  *
- * Each gets what an output file would show. The service is OTEL_SERVICE_NAME, or the command's
- * name; header fields, which may hold credentials, come from PROFILE_PUSH_HEADERS: the command line
- * can be read by everybody.
+ * Engines get the result that an output file would show. The service is OTEL_SERVICE_NAME, or the
+ * name of the command. Header fields may hold credentials, so they come from PROFILE_PUSH_HEADERS:
+ * everybody can read a command line.
  */
 #ifndef PROFILER_COMMANDS_PUSH_H
 #define PROFILER_COMMANDS_PUSH_H
@@ -21,15 +21,16 @@
 #define PUSH_TIMEOUT_MS 30000 /* for all engines together */
 
 /*
- * Before the command runs, so that mistakes show at once. True if nothing is to be pushed; false
- * after logging the reason.
+ * Checks the URLs before the command runs, so that mistakes show at once. Returns true without
+ * --push, and false after logging the reason.
  */
 bool push_check(struct log *log, const struct options *options, const struct identity *identity,
 		const struct helper *helper);
 
 /*
- * Pushes it to all engines, and says so. A signal of the session ends that; NULL: there is none.
- * The number of those that did not take it; why is logged.
+ * Pushes the profile to all engines and reports the results. A signal of the session ends the
+ * waiting; `session` may be NULL. Returns the number of engines that did not take the profile; the
+ * reasons are logged.
  */
 uint32_t push_result(struct log *log, const struct options *options, const struct helper *helper,
 		     struct session *session, const struct result *result);

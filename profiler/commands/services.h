@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the helper (run/helper.h) does for the commands: requests by HTTP, for --otlp URL and
- * --push. A further library, as NVML, is one more line in the table.
+ * Starts the helper (run/helper.h) with the services that commands need.
+ *
+ * The helper makes HTTP requests for --otlp URL and --push. A service that needs another library
+ * is one more row of the table.
  */
 #ifndef PROFILER_COMMANDS_SERVICES_H
 #define PROFILER_COMMANDS_SERVICES_H
@@ -10,11 +12,14 @@
 #include "profiler/send/http_channel.h"
 #include "profiler/run/helper.h"
 
-/* Starts the helper if the options need one. In a process of one thread. 0 or -errno. */
+/*
+ * Starts the helper if the options need it. Call it while the process has one thread. Returns 0 or
+ * -errno.
+ */
 int services_start(struct helper *helper, const struct options *options,
 		   const struct identity *identity);
 
-/* Connections with the helper, which stays where it is. */
+/* Returns a connector to the helper, which must not move. */
 struct http_connector services_http(const struct helper *helper);
 
 #endif

@@ -24,7 +24,7 @@ bool snapshot_is_possible(const struct options *o)
 	return false;
 }
 
-/* Returns where the extension begins: that of the format, or else the last one. */
+/* Returns the offset of the extension: the format's, else the last one. */
 static size_t stem_length(const struct output_choice *choice)
 {
 	const char *path = choice->path, *slash = strrchr(path, '/');
@@ -62,7 +62,7 @@ bool snapshot_options(struct options *copy, const struct options *o, uint32_t nu
 			return false;
 		copy->output_count++;
 	}
-	/* these are for the end */
+	/* these outputs belong to the end of the run */
 	copy->baselines.count = copy->push_count = 0;
 	copy->gates = (struct gates){0};
 	copy->open = copy->report = copy->strict = copy->run.live = false;
@@ -78,7 +78,7 @@ int snapshot_start(struct snapshots *s)
 	if (s->child)
 		return -EBUSY;
 	child = fork();
-	/* what it writes to may block for ever */
+	/* writing may block for ever, so the child must end with its parent */
 	if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent))
 		_exit(EXIT_FAILURE);
 	if (child < 0)
@@ -88,7 +88,7 @@ int snapshot_start(struct snapshots *s)
 	return child != 0;
 }
 
-/* Says which files a snapshot is: "Snapshot 1 is written: out.1.html, out.1.profile". */
+/* Reports the files of a snapshot: "Snapshot 1 is written: out.1.html, out.1.profile". */
 static void report(struct log *log, const struct options *o, uint32_t number)
 {
 	char *files = NULL;

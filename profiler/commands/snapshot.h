@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results of a run that goes on: each is completed and written by a child of fork(2), which has all
- * that was collected at one moment as its own, while the run goes on collecting. Until it ends, the
- * kernel keeps two versions of the memory that changes meanwhile: at most twice the profiler's.
+ * Writes results of a run that goes on.
  *
- * Snapshot N of an output has N before the extension of its name: out.html, out.1.html, out.2.html.
- * It appears when it is whole, as outputs do, and replaces a file of that name. What goes to
- * standard output, to an engine or to a collector is for the end alone.
+ * A child of fork(2) completes and writes each snapshot. The child has a copy of all that was
+ * collected, and the run goes on collecting. Until the child ends, the kernel keeps both versions
+ * of memory that changes: at most twice the profiler's memory.
+ *
+ * Snapshot N of an output has N before the extension: out.html, out.1.html, out.2.html. A snapshot
+ * appears when it is complete, and replaces a file of that name. Standard output, engines and
+ * collectors only get the final result.
  */
 #ifndef PROFILER_COMMANDS_SNAPSHOT_H
 #define PROFILER_COMMANDS_SNAPSHOT_H
@@ -18,38 +20,38 @@
 #include "profiler/commands/options.h"
 
 /*
- * Of the last seconds (--last) a snapshot is of the moment at which it was asked for. Work of that
- * moment is reported later, so it is taken SNAPSHOT_GRACE_NS after it, once all that has been sent
- * is read, or at the latest SNAPSHOT_TIMEOUT_NS after it.
+ * Delays of a snapshot with --last. The snapshot shows the moment of the request, but records of
+ * that moment arrive later. It is taken after SNAPSHOT_GRACE_NS, once all sent records are read,
+ * and after SNAPSHOT_TIMEOUT_NS at the latest.
  */
 #define SNAPSHOT_GRACE_NS 500000000u
 #define SNAPSHOT_TIMEOUT_NS 5000000000u
 
-/* Zero-initialised has taken none. */
+/* Zero-initialise. */
 struct snapshots {
-	uint32_t count;     /* so far */
-	pid_t child;        /* that writes the last one; 0: none */
-	uint64_t moment_ns; /* what the next one is of, which is not taken yet; 0: none */
+	uint32_t count;     /* snapshots so far */
+	pid_t child;        /* process that writes the last snapshot; 0: none */
+	uint64_t moment_ns; /* moment of the requested snapshot; 0: none is pending */
 };
 
 /*
- * In the child: the options of the run with the outputs of snapshot `number` alone. False: there
- * are none, or no memory. Names are never freed.
+ * Copies the options for a snapshot in the child: only the files, with `number` in their names.
+ * Returns false if there are none, or if out of memory. Names are never freed.
  */
 bool snapshot_options(struct options *copy, const struct options *options, uint32_t number);
 
-/* Returns whether options have an output that a snapshot can be of. */
+/* Returns whether an output can have snapshots. */
 bool snapshot_is_possible(const struct options *options);
 
 /*
- * Forks. 0 in the child, which ends with _exit and an exit status; its number is `count`. 1 in the
- * parent; -EBUSY: the last one is still being written; -errno.
+ * Forks. Returns 0 in the child, which must call _exit; the snapshot's number is `count`. Returns
+ * 1 in the parent, -EBUSY if the last snapshot is still being written, or -errno.
  */
 int snapshot_start(struct snapshots *snapshots);
 
 /*
- * Says what became of the last one; with `waits`, when it has ended. Returns the CPU time that the
- * child used, in ns, once.
+ * Reports the last snapshot once it has ended; waits for the end if `waits`. Returns the CPU time
+ * of the child in ns, once.
  */
 uint64_t snapshot_end(struct snapshots *snapshots, struct log *log, const struct options *options,
 		      bool waits);

@@ -11,7 +11,7 @@
 #include "profiler/report/quantity.h"
 #include "profiler/run/privilege.h"
 
-/* Sets up either thread: the program does not wait for them, nor do they take its CPUs. */
+/* Prepares a thread: no privilege, and low priority to leave the CPUs to the program. */
 static void begin_thread(void)
 {
 	privilege_drop_thread();
@@ -36,7 +36,7 @@ static bool open_post(struct span_export *e, struct log *log, const struct helpe
 
 /* ---- sending ---- */
 
-/* Asked while we wait for the collector. */
+/* Returns whether waiting for the collector must end. Logs a message after a second. */
 static bool ends(void *context)
 {
 	struct span_export *e = context;
@@ -60,7 +60,10 @@ static bool is_stopping(void *context)
 	return live_spans_is_stopping(e->live);
 }
 
-/* In the thread that makes requests: what comes meanwhile waits, or is lost. */
+/*
+ * Waits for room in the queue, in the maker's thread. Records that arrive meanwhile wait, or are
+ * lost.
+ */
 static void await_room(struct span_export *e)
 {
 	while (!http_post_wait(e->post, SPAN_EXPORT_QUEUE_BYTES, SPAN_EXPORT_TIMEOUT_MS,
@@ -95,7 +98,10 @@ bool span_export_is_live(const struct options *o)
 	       !slice_is_part(&o->view.slice);
 }
 
-/* True: also if all is sent at the end. */
+/*
+ * Starts to send spans during the run, unless they are sent at the end. Returns false if out of
+ * memory.
+ */
 static bool open_live(struct span_export *e, struct log *log, const struct options *o)
 {
 	const struct run_options *run = options_run(o);
@@ -117,14 +123,14 @@ static bool open_live(struct span_export *e, struct log *log, const struct optio
 	return e->live || log_error(log, "out of memory");
 }
 
-/* From here on a collector that accepts nothing gets no more. */
+/* Starts the timeout of a collector that accepts nothing. */
 static void begin_ending(struct span_export *e)
 {
 	e->is_ending = true;
 	http_post_count_timeout(e->post);
 }
 
-/* Sends what is left, and the run's span. */
+/* Sends the remaining spans and the span of the run. */
 static void end_live(struct span_export *e)
 {
 	begin_ending(e);
@@ -143,7 +149,9 @@ static void *make_spans(void *arg)
 	return NULL;
 }
 
-/* Not before the command was forked. If there is none, the end makes as many as are kept. */
+/*
+ * Starts the maker, after the command was forked. Without the thread, spans are made at the end.
+ */
 static void start_maker(struct span_export *e)
 {
 	sigset_t all, old;
@@ -176,7 +184,7 @@ bool span_export_is_due(const struct span_export *e, uint64_t now_ns)
 	return e->live && now_ns >= e->next_ns;
 }
 
-/* Once: nobody shall have to wait for the end to learn of it. */
+/* Warns once, during the run, that spans do not arrive. */
 static void report_failure(struct span_export *e)
 {
 	char why[HTTP_WHY_BYTES];

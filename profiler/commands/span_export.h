@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --otlp: the trace that a run's spans are part of, and the collector that gets them, if one was
- * named. Files of spans are outputs like others (outputs.h).
+ * Sends the spans of a run to an OpenTelemetry collector: --otlp. Files of spans are outputs
+ * (outputs.h).
  *
- * Spans are made and sent while the run goes on (live_spans.h), by two threads of their own, so the
- * session and the command never wait for a collector: the maker makes requests, and waits if it is
- * SPAN_EXPORT_QUEUE_BYTES ahead of the other one, which sends them. What is then collected beyond
- * what live_spans.h keeps is lost. At the end the maker does the rest, and the run's span. Stacks
- * of calls, and parts of a run (--time and the like), are known at the end alone: then all is sent
- * there.
+ * Two threads make and send spans during the run (live_spans.h), so that the session and the
+ * command never wait for a collector. The maker makes requests, and waits while
+ * SPAN_EXPORT_QUEUE_BYTES are queued. The other thread sends requests. Records beyond the queue of
+ * live_spans.h are lost. At the end the maker completes the rest, and the span of the run. Stacks
+ * of calls and parts of a run (--time) are known only at the end; with these all spans are sent
+ * then.
  *
- * What does not arrive is counted and reported, and the exit status stays what it was, but for
- * --strict. At the end a collector that accepts nothing for SPAN_EXPORT_TIMEOUT_MS, and twice the
- * time of a request that the environment sets, gets no more; nor does any after Ctrl-C.
+ * Lost spans are counted and reported. They change the exit status only with --strict. At the end
+ * a collector that accepts nothing for a timeout gets no more spans, nor does one after Ctrl-C.
+ * The timeout is SPAN_EXPORT_TIMEOUT_MS plus twice the environment's timeout of a request.
  */
 #ifndef PROFILER_COMMANDS_SPAN_EXPORT_H
 #define PROFILER_COMMANDS_SPAN_EXPORT_H
@@ -30,37 +30,38 @@
 #include "profiler/run/session.h"
 
 #define SPAN_EXPORT_TIMEOUT_MS 30000
-#define SPAN_EXPORT_PERIOD_NS UINT64_C(1000000000) /* a tick of live_spans.h */
+#define SPAN_EXPORT_PERIOD_NS UINT64_C(1000000000) /* a tick (live_spans.h) */
 #define SPAN_EXPORT_QUEUE_BYTES ((size_t)4 << 20)
 
-/* Zero-initialised is closed. Does not move while it is open. */
+/* Zero-initialised is closed. Must not move while open. */
 struct span_export {
 	struct otel_environment otel;
-	struct http_post *post; /* NULL: no collector was named, or none is to be used */
+	struct http_post *post; /* NULL without a collector */
 	int64_t timeout_ms;
-	struct session *session; /* whose signals end the sending; NULL: none */
+	struct session *session; /* its signals end the sending; NULL: none */
 	struct log *log;
 	unsigned int asked;
 	bool is_interrupted;
 
-	/* while the run goes on */
-	struct live_spans *live; /* NULL: all is sent at the end */
+	/* during the run */
+	struct live_spans *live; /* NULL if all spans are sent at the end */
 	bool has_begun, has_maker, has_reported;
 	pthread_t maker;
-	uint64_t next_ns; /* the next tick; 0: before the first one */
+	uint64_t next_ns; /* time of the next tick; 0 before the first one */
 
-	/* at the end: set before the maker is stopped, and by it */
-	const struct result *run; /* whose span is to be sent; NULL: nothing is, any more */
+	/* at the end; set before the maker stops */
+	const struct result *run; /* result whose span is sent; NULL: none */
 	bool is_ending;
 	int error;
 };
 
-/* Returns whether a run with these options sends its spans while it goes on. */
+/* Returns whether spans are sent during the run. */
 bool span_export_is_live(const struct options *options);
 
 /*
- * Before the command runs, so that mistakes show at once. True without --otlp; false after logging
- * the reason. Close it in any case. `helper`: makes the requests. `session`: NULL: there is none.
+ * Opens the collector before the command runs, so that mistakes show at once. `helper` makes the
+ * requests. `session` is NULL without signals to watch. Returns true without --otlp, and false
+ * after logging the reason. Close it in any case.
  */
 bool span_export_open(struct span_export *e, struct log *log, const struct options *options,
 		      const struct identity *identity, const struct helper *helper,
@@ -68,10 +69,11 @@ bool span_export_open(struct span_export *e, struct log *log, const struct optio
 void span_export_close(struct span_export *e);
 
 /*
- * While the run goes on, and with `live`. The first one takes a record, from the timeline's
- * listener; true: it is time for the other one, which hands over what was taken, and once each
- * SPAN_EXPORT_PERIOD_NS makes what waits be sent. `totals`: of the run, as far as is known; its
- * strings are borrowed. `shapes`: of the records.
+ * Hand records over during the run, if `live` is set.
+ *   span_export_take: takes a record from the timeline's listener. Returns true if a hand-over is
+ * due. span_export_is_due: returns whether a tick is due, every SPAN_EXPORT_PERIOD_NS.
+ *   span_export_hand_over: hands over the taken records, and on a tick sends the pending spans.
+ * `totals` are those known so far, with borrowed strings. `shapes` has the shapes of the records.
  */
 bool span_export_take(struct span_export *e, const struct timeline_record *record,
 		      uint64_t launched_ns);
@@ -81,9 +83,9 @@ void span_export_hand_over(struct span_export *e, const struct collected *collec
 			   uint64_t now_ns);
 
 /*
- * After all outputs, and the last hand-over: sends the spans to the collector, if there is one, or
- * those that are left, and reports what became of them. Once. 0 or -errno: they could not be made.
- * `lost`: how many did not arrive.
+ * Sends the remaining spans, after all outputs and the last hand-over, and reports the result.
+ * Call it once. `lost` becomes the number of spans that did not arrive. Returns 0, or -errno if
+ * the spans could not be made.
  */
 int span_export_send(struct span_export *e, struct log *log, const struct result *result,
 		     uint64_t *lost);
