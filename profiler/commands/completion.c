@@ -5,13 +5,19 @@
 #include <string.h>
 #include "profiler/commands/option_table.h"
 
-/* Other names of an option stand without its letter. */
+/*
+ * Returns whether completion offers the letter. Aliases of an option are offered without the
+ * letter.
+ */
 static bool has_letter(const struct option_entry *e)
 {
 	return e->id < OPT_GPU_ONLY && e->text;
 }
 
-/* `text`, with a backslash before each of `special`, and `quote` for a single quote. */
+/*
+ * Prints `text` with a backslash before each character in `special`. A single quote is printed as
+ * `quote`.
+ */
 static void print_escaped(FILE *out, const char *text, const char *special, const char *quote)
 {
 	for (; *text; text++) {
@@ -30,7 +36,7 @@ static void print_list(FILE *out, const char *const *words)
 
 /* ---- bash ---- */
 
-/* "-F|-freq|--freq" */
+/* Prints "-F|-freq|--freq". */
 static void print_pattern(FILE *out, const struct option_entry *e)
 {
 	if (has_letter(e))
@@ -58,7 +64,7 @@ static void print_bash_value(FILE *out, const struct option_entry *e)
 	}
 }
 
-/* Prints options that begin with one dash as help shows them; or all that have two. */
+/* Prints options with their dashes as in help, or all options that have two dashes. */
 static void print_bash_options(FILE *out, bool two_dashes)
 {
 	char shown[OPTION_SHOWN_BYTES];
@@ -73,7 +79,7 @@ static void print_bash_options(FILE *out, bool two_dashes)
 	}
 }
 
-/* Options that files follow in place of a command. */
+/* Prints the cases of options that files follow instead of a command. */
 static void print_bash_of_files(FILE *out)
 {
 	for (const struct option_entry *e = option_table; e->id; e++) {
@@ -84,7 +90,7 @@ static void print_bash_of_files(FILE *out)
 	}
 }
 
-/* Options whose argument is in the same word, which is three words with "=". */
+/* Prints the cases of options with a joined argument. bash splits "--a=b" into three words. */
 static void print_bash_joined(FILE *out)
 {
 	for (const struct option_entry *e = option_table; e->id; e++) {
@@ -206,7 +212,7 @@ static void print_bash(FILE *out)
 
 /* ---- zsh ---- */
 
-/* A spec of _arguments: '*-o+[output file]:FILE:_files' */
+/* Prints a spec of _arguments: '*-o+[output file]:FILE:_files'. */
 static void print_zsh_spec(FILE *out, const struct option_entry *e, const char *dashes,
 			   const char *name, const char *behind)
 {
@@ -235,7 +241,7 @@ static void print_zsh_spec(FILE *out, const struct option_entry *e, const char *
 	fputs("' \\\n", out);
 }
 
-/* "-diff|--diff", with `between` */
+/* Prints "-diff|--diff" with `between` as the separator. */
 static void print_files_words(FILE *out, const char *between)
 {
 	bool is_first = true;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completion for shells, made from option_table.h: options, what their arguments may be, files,
- * then the command with its own completion, as for sudo.
+ * Prints shell completion, made from option_table.h.
  *
- * The scripts are for bash 4.4 (with the package bash-completion for the command's own arguments),
- * zsh 5 and fish 3, in their packages' interfaces: programmable completion; _arguments and _normal;
- * complete.
+ * Completion offers options, their arguments, files, and the command with its own completion, as
+ * for sudo. The scripts use the interfaces of bash 4.4 (programmable completion), zsh 5
+ * (_arguments and _normal) and fish 3 (complete). In bash the command's own arguments need the
+ * package bash-completion.
  */
 #ifndef PROFILER_COMMANDS_COMPLETION_H
 #define PROFILER_COMMANDS_COMPLETION_H
 
 #include <stdio.h>
 
-/* The words of --completion, in this order. */
+/* Words of --completion, in this order. */
 enum completion_shell { COMPLETION_BASH, COMPLETION_ZSH, COMPLETION_FISH };
 
 void completion_print(enum completion_shell shell, FILE *out);

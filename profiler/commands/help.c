@@ -8,16 +8,16 @@
 #define TEXT_COLUMN 24
 
 /*
- * A paragraph is wrapped; paragraphs have "\n" between them. One that begins with a space is kept
- * as it is.
+ * A topic of --help. Paragraphs are wrapped and separated by "\
+ * ". A paragraph that begins with a space is printed as given.
  */
 struct topic {
-	const char *group; /* of the overview; NULL: that of the topic before it */
+	const char *group; /* group in the overview; NULL: the group of the previous topic */
 	const char *title;
-	const char *before, *after; /* the lines on options; NULL: nothing */
+	const char *before, *after; /* text before and after the options; NULL for none */
 };
 
-/* By enum help_topic. The names are the values of --help in option_table.c. */
+/* Topics by enum help_topic. Their names are the words of --help in option_table.c. */
 static const struct topic topics[HELP_TOPICS] = {
 	[TOPIC_OUTPUT] =
 		{"Output", "What is written",
@@ -136,7 +136,7 @@ static const struct topic topics[HELP_TOPICS] = {
 
 /* ---- wrapped text ---- */
 
-/* A line that is printed word by word and goes on in the next one at `column`. */
+/* A line printed word by word, continued at `column`. */
 struct line {
 	FILE *out;
 	size_t at, column;
@@ -154,7 +154,7 @@ static void print_word(struct line *line, const char *word, size_t length, const
 				    (int)length, word, behind);
 }
 
-/* A paragraph from `column` on, where the output is. */
+/* Prints a paragraph. The output is already at `column`. */
 static void print_words(FILE *out, const char *text, size_t column)
 {
 	struct line line = {out, column, column};
@@ -169,7 +169,7 @@ static void print_words(FILE *out, const char *text, size_t column)
 	fputc('\n', out);
 }
 
-/* "NAME is one of a, b, c" */
+/* Prints "NAME is one of a, b, c". */
 static void print_names(FILE *out, const char *what, const char *const *names, size_t column)
 {
 	struct line line = {out, column, column};
@@ -196,7 +196,7 @@ static void print_paragraphs(FILE *out, const char *text)
 
 /* ---- options ---- */
 
-/* "  -F, --freq HZ" and the text behind it, on the next line where there is no room. */
+/* Prints "  -F, --freq HZ" and the text, on the next line if there is no room. */
 static void print_option(FILE *out, const struct option_entry *e)
 {
 	char shown[OPTION_SHOWN_BYTES];
@@ -217,7 +217,7 @@ static void print_option(FILE *out, const struct option_entry *e)
 	print_words(out, e->text, TEXT_COLUMN);
 }
 
-/* With all that there is to say about it. */
+/* Prints an option with all its help. */
 static void print_option_in_depth(FILE *out, const struct option_entry *e)
 {
 	print_option(out, e);
@@ -326,7 +326,9 @@ bool help_topic(const char *name, FILE *out)
 	return is_known;
 }
 
-/* By a letter, a whole name, or the beginning of one; NULL: none, or several. */
+/*
+ * Finds an option by letter, name, or beginning of a name. Returns NULL if none or several match.
+ */
 static const struct option_entry *find_option(const char *word)
 {
 	size_t dashes = strspn(word, "-"), length;

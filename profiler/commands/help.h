@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `profile` alone and --help print. The lines on options come from option_table.h; this module
- * adds what belongs to no single option, by topic.
+ * Prints help: the first page of `profile` alone, and --help. Lines on options come from
+ * option_table.h.
  *
  * Lines have at most 80 columns.
  */
@@ -11,16 +11,19 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* For who calls without arguments: what it is, three examples, and where to read on. */
+/* Prints the page for a call without arguments: purpose, three examples, further reading. */
 void help_first_page(FILE *out);
 
-/* Every option on one line, by group. */
+/* Prints each option on one line, by group. */
 void help_overview(FILE *out);
 
-/* One topic, or "all" of them. False, and nothing is printed: there is none of this name. */
+/* Prints a topic, or "all" topics. Returns false if the topic is unknown. */
 bool help_topic(const char *name, FILE *out);
 
-/* One option: "wall", "--wall", "-o"; names with two dashes or none may be shortened. Likewise. */
+/*
+ * Prints help on an option: "wall", "--wall", "-o". Names with two dashes or none may be
+ * shortened. Returns false if the option is unknown.
+ */
 bool help_option(const char *name, FILE *out);
 
 #endif

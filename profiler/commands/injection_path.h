@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --print-injection-path: prints where the injection library is (attach/injection.h), as the user
- * who called sudo, because it may be put into that user's cache.
+ * Prints the path of the injection library (attach/injection.h): --print-injection-path.
+ *
+ * The process becomes the user who called sudo, since the library may be put into the user's
+ * cache.
  */
 #ifndef PROFILER_COMMANDS_INJECTION_PATH_H
 #define PROFILER_COMMANDS_INJECTION_PATH_H
 
-/* An exit status; errors are explained on stderr. */
+/* Returns the exit status, after explaining errors on stderr. */
 int injection_path_print(void);
 
 #endif

@@ -2,12 +2,12 @@
 /*
  * Shows the load and the top entries of a run once a second: --live.
  *
- * On a terminal a separate process displays them, so that looking up names, drawing and reading
- * keys never delay the run. The worker sends the display a message per second
- * (model/live_message.h), and drops a message that finds no room. The display ends when the
- * worker's end of the socket is closed for any reason, and restores the terminal. The supervisor
- * informs the display when the job is stopped and continued (Ctrl-Z). The supervisor restores the
- * terminal if the display is killed.
+ * On a terminal a separate process displays them. Looking up names, drawing and reading keys never
+ * delay the run. The worker sends the display a message per second (model/live_message.h), and
+ * drops a message that finds no room. The display ends when the worker's end of the socket is
+ * closed for any reason, and restores the terminal. The supervisor informs the display when the
+ * job is stopped and continued (Ctrl-Z). The supervisor restores the terminal if the display is
+ * killed.
  *
  * The worker prints one line per second instead, also with -q, in two cases: stderr is not the
  * controlling terminal, or the terminal has no cursor addressing (TERM=dumb).

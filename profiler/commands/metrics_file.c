@@ -74,7 +74,10 @@ bool metrics_file_start(struct metrics_file *f, struct log *log, const char *pat
 	return true;
 }
 
-/* Not before the command was forked: it would have copies of the locks that a thread may hold. */
+/*
+ * Starts the writer, after the command was forked: a child must not inherit locks that a thread
+ * holds.
+ */
 static int start_writer(struct metrics_file *f)
 {
 	sigset_t all, old;
@@ -90,7 +93,7 @@ static int start_writer(struct metrics_file *f)
 	return -err;
 }
 
-/* NULL: out of memory. */
+/* Returns the metrics as text. Returns NULL if out of memory. */
 static char *make_text(const struct collected *collected, size_t *size)
 {
 	char *text = NULL;
@@ -105,7 +108,7 @@ static char *make_text(const struct collected *collected, size_t *size)
 	return NULL;
 }
 
-/* Hands it to the writer, which is not busy; with the lock. */
+/* Hands the metrics to the idle writer. The caller holds the lock. */
 static void hand_over(struct metrics_file *f, const struct collected *collected)
 {
 	f->error = start_writer(f);
@@ -139,7 +142,7 @@ void metrics_file_look(struct metrics_file *f, const struct collected *collected
 	}
 }
 
-/* With the lock. False: the writer is still busy. */
+/* Waits until the writer is idle. The caller holds the lock. Returns false at the deadline. */
 static bool wait_for_writer(struct metrics_file *f, const struct timespec *deadline)
 {
 	while (f->is_busy)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --prometheus: the file with the run's metrics, written anew every METRICS_PERIOD_S seconds while
- * the run goes on, and at its end.
+ * Writes the metrics of a run to a file every METRICS_PERIOD_S seconds, and at its end:
+ * --prometheus.
  *
- * Whoever reads the file sees a whole one: it is replaced as other outputs are (output_file.h), by
- * the user that the command runs as. A thread writes it, because a disk may be slow, and the
- * command waits for a profiler that does not read its events. If the thread is still busy when the
- * next file is due, that one is left out. A file that cannot be written is reported once, and tried
- * again. A FIFO gets the metrics of a moment at which somebody reads it; nobody is waited for.
+ * The file is replaced atomically, as other outputs are (output_file.h), with the rights of the
+ * user. A thread writes it, since disks may be slow and the session must read events. A write that
+ * is due while the thread is busy is skipped. A failed write is reported once, and retried in the
+ * next period. A FIFO gets the current metrics whenever it has a reader; profile does not wait for
+ * readers.
  */
 #ifndef PROFILER_COMMANDS_METRICS_FILE_H
 #define PROFILER_COMMANDS_METRICS_FILE_H
@@ -24,27 +24,30 @@
 
 struct metrics_file {
 	struct log *log;
-	const char *path; /* NULL: not asked for */
+	const char *path; /* NULL without --prometheus */
 	bool is_started, has_writer, has_reported;
 	uint64_t next_ns;
 	pthread_t writer;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* under the lock */
-	char *text; /* to be written; NULL: none */
+	/* guarded by the lock */
+	char *text; /* text to write; NULL for none */
 	size_t size;
 	bool is_busy, is_last;
-	int error; /* of the last writing, or 0 */
+	int error; /* 0, or -errno of the last write */
 };
 
-/* As the user: looks whether the file can be written. False after logging the reason. */
+/* Checks as the user that the file can be written. Returns false after logging the reason. */
 bool metrics_file_start(struct metrics_file *file, struct log *log, const char *path);
 
-/* In each round of the session's loop: writes what is due. */
+/* Writes the file if it is due. Call it in each round of the session's loop. */
 void metrics_file_look(struct metrics_file *file, const struct collected *collected,
 		       uint64_t now_ns);
 
-/* The run is over: writes the last one. False: it could not be written, and why is logged. */
+/*
+ * Writes the last metrics at the end of the run. Returns false after logging the reason of a
+ * failure.
+ */
 bool metrics_file_end(struct metrics_file *file, const struct collected *collected);
 
 #endif

@@ -28,8 +28,8 @@ struct answer {
 /* ---- the opener ---- */
 
 /*
- * Chooses what to execute: $BROWSER's first command (they are separated by colons) if it is a name
- * or path alone, else the standard one.
+ * Chooses the command: the first one in $BROWSER (separated by colons) if it has no arguments,
+ * else the default.
  */
 static void choose_command(char *command, size_t size)
 {
@@ -44,7 +44,7 @@ static void choose_command(char *command, size_t size)
 	command[length] = '\0';
 }
 
-/* The child's end, if it comes soon. */
+/* Returns the exit of the child, if it exits within the timeout. */
 static struct answer wait_for(pid_t child)
 {
 	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
@@ -82,7 +82,7 @@ static struct answer execute(const char *path)
 	return wait_for(child);
 }
 
-/* sudo leaves out what leads to the user's session. */
+/* Restores XDG_RUNTIME_DIR, which sudo removes. */
 static void find_session(void)
 {
 	char folder[64];
@@ -105,7 +105,7 @@ static void be_opener(int socket, const struct identity *identity,
 	    privilege_drop_all() != 0)
 		_exit(1);
 	find_session();
-	/* a path and its NUL, or nothing */
+	/* reads a path with its NUL, or nothing */
 	do {
 		n = read(socket, path + size, sizeof(path) - size);
 		size += n > 0 ? (size_t)n : 0;
@@ -113,7 +113,8 @@ static void be_opener(int socket, const struct identity *identity,
 	if (n > 0 && !path[size - 1]) {
 		struct answer answer = execute(path);
 
-		send(socket, &answer, sizeof(answer), MSG_NOSIGNAL); /* who asked may be gone */
+		send(socket, &answer, sizeof(answer),
+		     MSG_NOSIGNAL); /* the profiler may have ended */
 	}
 	_exit(0);
 }

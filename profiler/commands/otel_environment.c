@@ -10,7 +10,7 @@
 
 #define TIMEOUT_MAX_MS 600000
 
-/* The variable's value; NULL: it is not set, or empty. */
+/* Returns the value of a variable. Returns NULL if the variable is unset or empty. */
 static const char *otel_variable(const char *name)
 {
 	const char *value = getenv(name);
@@ -32,7 +32,9 @@ bool otel_environment_disables(struct log *log)
 
 /* ---- attributes of the resource ---- */
 
-/* Decodes "%2C" and the like in place. False: a '%' stands alone, or for the end of the text. */
+/*
+ * Decodes "%2C" and the like in place. Returns false for a malformed sequence or a decoded NUL.
+ */
 static bool decode(char *text)
 {
 	size_t size;
@@ -45,7 +47,7 @@ static bool decode(char *text)
 	return strlen(text) == size;
 }
 
-/* Without spaces around it, in place. */
+/* Trims spaces and tabs in place. */
 static char *trim(char *text)
 {
 	char *end;
@@ -56,7 +58,10 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Adds an attribute; of two with one key the later one counts. False: there are too many. */
+/*
+ * Adds an attribute. A later value of a key replaces an earlier one. Returns false if there are
+ * too many.
+ */
 static bool add_attribute(struct otel_environment *e, const char *key, const char *value)
 {
 	uint32_t at = 0;
@@ -71,7 +76,7 @@ static bool add_attribute(struct otel_environment *e, const char *key, const cha
 	return true;
 }
 
-/* "key=value,key=value", each encoded as in URLs. False: it is not that. */
+/* Parses "key=value,key=value", URL-encoded. Returns false for anything else. */
 static bool read_attributes(struct otel_environment *e)
 {
 	char *rest = e->text, *pair, *value;
@@ -140,7 +145,7 @@ bool otel_environment_read(struct otel_environment *e, struct log *log)
 
 /* ---- the collector ---- */
 
-/* OTEL_EXPORTER_OTLP_TRACES_NAME, or else OTEL_EXPORTER_OTLP_NAME. */
+/* Returns the value of OTEL_EXPORTER_OTLP_TRACES_NAME, or else of OTEL_EXPORTER_OTLP_NAME. */
 static const char *exporter_variable(const char *name)
 {
 	char whole[64];
@@ -154,7 +159,7 @@ static const char *exporter_variable(const char *name)
 	return otel_variable(whole);
 }
 
-/* A base that paths of signals are added to. */
+/* Appends the path of traces to a base URL. Returns the length of the URL. */
 static int append_path(struct otel_environment *e, const char *base)
 {
 	size_t length = strlen(base);
@@ -199,7 +204,7 @@ static bool find_encoding(struct otel_environment *e, struct log *log)
 		     "other; collectors take these at port 4318");
 }
 
-/* 0: as usual. */
+/* Returns the timeout in ms, or 0 for the default. */
 static uint32_t find_timeout(struct log *log)
 {
 	const char *text = exporter_variable("TIMEOUT");

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the environment says of spans, as the OpenTelemetry specification has it ("Environment
- * Variable Specification", "OTLP Exporter", "Environment Variables as Context Propagation
- * Carriers"): whose trace they are in, whose service and resource, and how a collector is reached.
+ * Reads OpenTelemetry's environment variables: trace context, service, resource and collector.
  *
- * A variable that is empty counts as one that is not set. One with a wrong value is reported, and
- * as good as not set.
+ * Sources: OpenTelemetry specification, "Environment Variable Specification", "OTLP Exporter",
+ * "Environment Variables as Context Propagation Carriers". An empty variable counts as unset. A
+ * wrong value is reported and ignored.
  */
 #ifndef PROFILER_COMMANDS_OTEL_ENVIRONMENT_H
 #define PROFILER_COMMANDS_OTEL_ENVIRONMENT_H
@@ -19,33 +18,33 @@
 
 struct otel_environment {
 	struct span_options spans;
-	enum otlp_encoding encoding; /* for the collector */
-	char url[HTTP_URL_BYTES];    /* of the collector */
-	char *text;                  /* of the attributes */
+	enum otlp_encoding encoding; /* encoding for the collector */
+	char url[HTTP_URL_BYTES];    /* URL of the collector */
+	char *text;                  /* copy of OTEL_RESOURCE_ATTRIBUTES */
 	struct span_attribute resource[OTEL_RESOURCE_MAX];
 };
 
 /*
- * Reads TRACEPARENT, TRACESTATE, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES. False after
- * logging the reason: there are no random numbers. Does not move while it is used; release it in
- * any case.
+ * Reads TRACEPARENT, TRACESTATE, OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES. Returns false
+ * after logging that random numbers are unavailable. The environment must not move until its
+ * release, which is due in any case.
  */
 bool otel_environment_read(struct otel_environment *environment, struct log *log);
 void otel_environment_release(struct otel_environment *environment);
 
 /*
- * Returns whether OTEL_SDK_DISABLED is "true" in any case: nothing is sent to a collector then.
- * Files are written, for the command line names them.
+ * Returns whether OTEL_SDK_DISABLED is "true", in any case of letters. Then collectors get no
+ * spans. Files are still written, since the command line names them.
  */
 bool otel_environment_disables(struct log *log);
 
 #define OTEL_FROM_ENVIRONMENT "env"
 
 /*
- * Fills `collector` with borrowed strings. `where`: a URL, to whose host /v1/traces is added if it
- * has no path; or OTEL_FROM_ENVIRONMENT. The rest is what OTEL_EXPORTER_OTLP_TRACES_* and
- * OTEL_EXPORTER_OTLP_* say: PROTOCOL, HEADERS, TIMEOUT (ms), COMPRESSION, CERTIFICATE. False after
- * logging the reason.
+ * Fills `collector` with borrowed strings. `where` is a URL or OTEL_FROM_ENVIRONMENT. A URL
+ * without a path gets /v1/traces. The variables OTEL_EXPORTER_OTLP_TRACES_* and
+ * OTEL_EXPORTER_OTLP_* add PROTOCOL, HEADERS, TIMEOUT (ms), COMPRESSION and CERTIFICATE. Returns
+ * false after logging the reason.
  */
 bool otel_environment_collector(struct otel_environment *environment, struct log *log,
 				const char *where, struct http_target *collector);

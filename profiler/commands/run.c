@@ -47,8 +47,9 @@ struct run {
 	struct helper helper;        /* with --otlp or --push */
 	struct control control;      /* with --control */
 	struct snapshots snapshots;
-	struct session *session;       /* NULL until the session runs */
-	char *command, *folder, *host; /* of the totals; NULL until describe(), or if unknown */
+	struct session *session; /* NULL until the session runs */
+	char *command, *folder,
+		*host; /* strings of the totals; NULL until describe(), or if unknown */
 };
 
 /* ---- options of each part ---- */

@@ -10,8 +10,8 @@
 #define SHOWN_CANDIDATES 6
 
 /*
- * What other tools call it, or what profile does without an option. Options that are the same under
- * another name are in option_table.c.
+ * Options of other tools, and hints for options that profile does not need. Aliases are in
+ * option_table.c.
  */
 static const struct habit {
 	const char *name, *hint;
@@ -110,7 +110,7 @@ static const struct habit {
 	{"timeline", "the extension selects the format: -o FILE.perfetto-trace, or -o FILE.html"},
 };
 
-/* The name in a word: without dashes and value. */
+/* Extracts the name from a word, without dashes and value. */
 static void name_of(const char *word, char name[NEAR_WORD_MAX + 1])
 {
 	word += strspn(word, "-");
@@ -135,7 +135,7 @@ static bool is_option(const char *name)
 
 /* ---- several options ---- */
 
-/* Which ones, each once, and how many more there are. */
+/* Distinct options to suggest, and their total count. */
 struct choices {
 	const struct option_entry *list[SHOWN_CANDIDATES];
 	int count;
@@ -153,7 +153,7 @@ static void choose(struct choices *c, const struct option_entry *e)
 	c->count++;
 }
 
-/* "--a, --b or --c" */
+/* Prints "--a, --b or --c". */
 static void print_choices(const struct choices *c, char text[SLIP_TEXT_BYTES])
 {
 	int shown = c->count < SHOWN_CANDIDATES ? c->count : SHOWN_CANDIDATES;
@@ -189,7 +189,7 @@ int slip_candidates(const char *word, char text[SLIP_TEXT_BYTES])
 
 /* ---- what was meant ---- */
 
-/* By slips, of which there may be `limit`. */
+/* Finds the options with the fewest typing errors, up to `limit`. */
 static void find_nearest(const char *name, unsigned int limit, struct choices *c)
 {
 	unsigned int least = limit + 1;
@@ -206,7 +206,7 @@ static void find_nearest(const char *name, unsigned int limit, struct choices *c
 	}
 }
 
-/* Returns whether `part` is one of the words between hyphens, or several. */
+/* Returns whether `part` is one or several of the words between hyphens. */
 static bool has_part(const char *name, const char *part)
 {
 	size_t length = strlen(part);
@@ -240,7 +240,7 @@ void slip_hint(const char *word, char text[SLIP_TEXT_BYTES])
 		snprintf(text, SLIP_TEXT_BYTES, "%s", hint);
 		return;
 	}
-	/* the surest first */
+	/* most probable suggestions first */
 	find_nearest(name, near_word_limit(name) > 0, &c);
 	if (c.count == 0 && strlen(name) > 2)
 		find_beginnings(name, &c);
@@ -266,7 +266,7 @@ bool slip_misleads(const char *word)
 		return false;
 	if (name[1] && habit(name)) /* a letter has one dash */
 		return true;
-	/* such an option leaves out what the word does not speak of */
+	/* an option like -gpu-only excludes what the word does not mention */
 	find_beginnings(name, &c);
 	if (c.count != 1)
 		return false;

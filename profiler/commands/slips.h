@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was meant by an option that profile does not have: a slip of the keyboard, or an option of
- * another profiler.
+ * Suggests an option for an unknown one: a typing error, or an option of another profiler.
  *
  *   --nvtxx   did you mean --nvtx?
  *   -g        stacks are always taken: leave it out
@@ -14,21 +13,26 @@
 #define SLIP_TEXT_BYTES 256
 
 /*
- * Writes what to do in place of this word, which has its dashes and maybe a value; a single letter
- * has one dash. "": nothing is like it.
+ * Writes a hint for an unknown option. `word` has its dashes, and may have a value; a letter has
+ * one dash. Writes "" without a suggestion.
  */
 void slip_hint(const char *word, char text[SLIP_TEXT_BYTES]);
 
 /*
- * Returns whether this word with two dashes would pass as the beginning of an option that does
- * something else than the word says: --gpu is not -gpu-only.
+ * Returns whether a word with two dashes abbreviates an option with another meaning: --gpu is not
+ * -gpu-only.
  */
 bool slip_misleads(const char *word);
 
-/* How many options begin as this word does; and which, "--metrics or --metrics-kernels". */
+/*
+ * Counts the options that begin with the word, and lists them: "--metrics or --metrics-kernels".
+ */
 int slip_candidates(const char *word, char text[SLIP_TEXT_BYTES]);
 
-/* The hyphen that a word processor has made of "-" at the word's start: its bytes. 0: none. */
+/*
+ * Returns the bytes of a typographic dash at the start of the word, as made by word processors.
+ * Returns 0 if there is none.
+ */
 int slip_hyphen(const char *word);
 
 #endif

@@ -3,12 +3,11 @@
  * Sends the spans of a run to an OpenTelemetry collector: --otlp. Files of spans are outputs
  * (outputs.h).
  *
- * Two threads make and send spans during the run (live_spans.h), so that the session and the
- * command never wait for a collector. The maker makes requests, and waits while
- * SPAN_EXPORT_QUEUE_BYTES are queued. The other thread sends requests. Records beyond the queue of
- * live_spans.h are lost. At the end the maker completes the rest, and the span of the run. Stacks
- * of calls and parts of a run (--time) are known only at the end; with these all spans are sent
- * then.
+ * Two threads make and send spans during the run (live_spans.h). The session and the command never
+ * wait for a collector. The maker makes requests, and waits while SPAN_EXPORT_QUEUE_BYTES are
+ * queued. The other thread sends requests. Records beyond the queue of live_spans.h are lost. At
+ * the end the maker completes the rest, and the span of the run. Stacks of calls and parts of a
+ * run (--time) are known only at the end; with these all spans are sent then.
  *
  * Lost spans are counted and reported. They change the exit status only with --strict. At the end
  * a collector that accepts nothing for a timeout gets no more spans, nor does one after Ctrl-C.
@@ -69,11 +68,11 @@ bool span_export_open(struct span_export *e, struct log *log, const struct optio
 void span_export_close(struct span_export *e);
 
 /*
- * Hand records over during the run, if `live` is set.
- *   span_export_take: takes a record from the timeline's listener. Returns true if a hand-over is
- * due. span_export_is_due: returns whether a tick is due, every SPAN_EXPORT_PERIOD_NS.
- *   span_export_hand_over: hands over the taken records, and on a tick sends the pending spans.
- * `totals` are those known so far, with borrowed strings. `shapes` has the shapes of the records.
+ * Hand records over during the run, if `live` is set. span_export_take takes a record from the
+ * timeline's listener, and returns true if a hand-over is due. span_export_is_due returns true
+ * every SPAN_EXPORT_PERIOD_NS, for a tick. span_export_hand_over hands over the taken records, and
+ * on a tick sends the pending spans. `totals` are those known so far, with borrowed strings.
+ * `shapes` has the shapes of the records.
  */
 bool span_export_take(struct span_export *e, const struct timeline_record *record,
 		      uint64_t launched_ns);
