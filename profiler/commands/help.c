@@ -8,8 +8,8 @@
 #define TEXT_COLUMN 24
 
 /*
- * A topic of --help. Paragraphs are wrapped and separated by "\
- * ". A paragraph that begins with a space is printed as given.
+ * A topic of --help. Paragraphs are wrapped, and separated by line feeds. A paragraph that begins
+ * with a space is printed as given.
  */
 struct topic {
 	const char *group; /* group in the overview; NULL: the group of the previous topic */

@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 
-/* The usual one, and those that Debian builds with other TLS libraries under names of their own. */
+/*
+ * Opens libcurl under its usual name, or under Debian's names for builds with other TLS libraries.
+ */
 static void *open_library(void)
 {
 	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4",

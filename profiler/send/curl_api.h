@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcurl, loaded at run time, so that profile starts without it and needs none of its headers to
- * be built. The functions, options and codes that are used are declared here.
+ * Loads libcurl at run time: profile starts without libcurl and builds without its headers.
  *
- * tests/unit/test_curl_api.c compares every value with curl/curl.h where that is installed.
+ * The functions, options and codes in use are declared here. tests/unit/test_curl_api.c compares
+ * all values with curl/curl.h if the header is installed.
  *
- * Source: curl/curl.h of libcurl 7.88. The numbers never change (soname libcurl.so.4, since 2006);
- * an option that an older release does not know is refused with a code, which may be ignored.
+ * Source: curl/curl.h of libcurl 7.88. The numbers never change (soname libcurl.so.4, since 2006).
+ * A release that does not know an option returns an error code, which may be ignored.
  */
 #ifndef PROFILER_SEND_CURL_API_H
 #define PROFILER_SEND_CURL_API_H
@@ -31,7 +31,7 @@ enum {
 	CURL_API_OPT_POSTFIELDSIZE_LARGE = 30120,
 	CURL_API_OPT_TIMEOUT_MS = 155,
 	CURL_API_OPT_CONNECTTIMEOUT_MS = 156,
-	CURL_API_OPT_PROTOCOLS = 181, /* bits; before and after 7.85 */
+	CURL_API_OPT_PROTOCOLS = 181, /* bit mask; in releases before and after 7.85 */
 	CURL_API_OPT_HEADERDATA = 10029,
 	CURL_API_OPT_WRITEFUNCTION = 20011,
 	CURL_API_OPT_HEADERFUNCTION = 20079,
@@ -59,7 +59,7 @@ enum { CURL_API_PROTO_HTTP = 1, CURL_API_PROTO_HTTPS = 2 };
 enum { CURL_API_INFO_RESPONSE_CODE = 0x200002, CURL_API_INFO_RETRY_AFTER = 0x600039 };
 #define CURL_API_ERROR_SIZE 256
 
-/* The handles are CURL * and struct curl_slist *. */
+/* Functions of libcurl. Handles are CURL * and struct curl_slist *. */
 struct curl_api {
 	int (*global_init)(long flags);
 	void *(*easy_init)(void);
@@ -72,10 +72,13 @@ struct curl_api {
 	void (*slist_free_all)(void *list);
 };
 
-/* Loads it, for good. False: it is not installed, or too old. */
+/*
+ * Loads libcurl for the lifetime of the process. Returns false if libcurl is not installed or too
+ * old.
+ */
 bool curl_api_load(struct curl_api *api);
 
-/* What to do where it is not there. */
+/* Advice for a machine without libcurl. */
 #define CURL_API_MISSING \
 	"sending over HTTP needs libcurl: install libcurl4 (Debian, Ubuntu) or libcurl (Fedora)"
 

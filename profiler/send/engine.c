@@ -11,7 +11,10 @@
 
 static const struct engine *const engines[] = {&engine_pyroscope, &engine_parca, &engine_otlp};
 
-/* The engine that the scheme names, and what follows the name. NULL: there is no such engine. */
+/*
+ * Returns the engine named by the URL's scheme, and the rest of the URL. Returns NULL for an
+ * unknown engine.
+ */
 static const struct engine *engine_of(const char *url, const char **rest)
 {
 	size_t scheme = strcspn(url, ":"), name = strcspn(url, "+:");
@@ -36,7 +39,7 @@ static bool part_ends_with(const char *text, size_t size, const char *end)
 	return size >= length && memcmp(text + size - length, end, length) == 0;
 }
 
-/* With the engine's path behind the server's own. NULL: out of memory. */
+/* Appends the engine's path to the server's. Returns NULL if out of memory. */
 static char *make_address(const struct engine *engine, const char *url,
 			  const struct http_url *parts)
 {
@@ -68,7 +71,7 @@ const struct engine *engine_find(const char *url, char **address, const char **w
 	return *address ? engine : NULL;
 }
 
-/* Engines read lists of labels in texts, so values have no signs of these. */
+/* Refuses values with characters that separate labels in the engines' text formats. */
 const char *engine_parse_label(const char *text, struct engine_label *label)
 {
 	size_t size = strcspn(text, "="), good = 0;

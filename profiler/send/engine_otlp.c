@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The answer is an ExportProfilesServiceResponse: what it refuses of a request that it took is
- * counted there (collector/profiles/v1development/profiles_service.proto).
+ * Pushes profiles by OTLP.
+ *
+ * The answer is an ExportProfilesServiceResponse. An accepted request may have refused profiles,
+ * which the answer counts (collector/profiles/v1development/profiles_service.proto).
  */
 #include <stdio.h>
 #include "profiler/send/engine.h"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A call of gRPC-Web is a message behind a frame of five bytes: its kind, and its length with the
- * most significant byte first. An answer is such messages, and a last frame with fields of a
- * header, among them grpc-status; an answer without a message may have them in its own header.
+ * Pushes profiles to Parca by gRPC-Web.
+ *
+ * A call is a message with a frame header of five bytes: the kind, and the length, most
+ * significant byte first. An answer is a list of such messages, and a last frame with trailer
+ * fields, among them grpc-status. An answer without a message may have these fields in its HTTP
+ * header.
  */
 #include "profiler/send/engine.h"
 
@@ -48,7 +51,10 @@ static void put_labels(struct protobuf *p, const struct engine_profile *profile)
 	protobuf_end(p, labels);
 }
 
-/* The addresses in it are offsets in files and have names: nothing is to be computed of them. */
+/*
+ * Writes the request. It is marked as normalized: addresses are file offsets and already have
+ * names.
+ */
 static void put_request(struct protobuf *p, const struct engine_profile *profile, const void *pprof,
 			uint32_t size)
 {
@@ -100,7 +106,7 @@ static int write_body(const struct engine_profile *profile, FILE *out)
 	return err;
 }
 
-/* The value of such a field among lines; "" if it is not there. */
+/* Copies the value of a field from the lines of an answer; "" if the field is missing. */
 static void find_field(const char *text, size_t size, const char *name, char *out, size_t room)
 {
 	size_t length = strlen(name), used = 0;

@@ -12,8 +12,8 @@
 #define SECOND UINT64_C(1000000000)
 
 /*
- * "service{name=value,name=value}": what Pyroscope calls an application. It allows letters,
- * digits and ._-/ in the service's name. NULL: out of memory.
+ * Returns Pyroscope's name of an application: "service{name=value,name=value}". Pyroscope allows
+ * letters, digits and ._-/ in the service. Returns NULL if out of memory.
  */
 static char *application(const struct engine_profile *profile)
 {
@@ -35,7 +35,7 @@ static char *application(const struct engine_profile *profile)
 	return NULL;
 }
 
-/* In whole seconds: rounded outwards. */
+/* Returns the query, with the time range rounded outwards to whole seconds. */
 static char *make_query(const struct engine_profile *profile)
 {
 	const struct totals *totals = &profile->result->totals;

@@ -11,16 +11,16 @@
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
 
-#define ASKING_MS 200 /* how often a deadline is looked at again */
+#define ASKING_MS 200 /* interval of checking a deadline that may move */
 #define STRINGS 5
-#define TEXT_LIMIT (1u << 20) /* of a target's string */
+#define TEXT_LIMIT (1u << 20) /* bytes of a string in a target */
 
 /*
- * First the target, which `struct opened` answers; then for each request `struct posting` and the
- * body, which `struct http_outcome` answers.
+ * Messages to the helper. First comes the target, answered by `struct opened`. Then come requests,
+ * as `struct posting` and a body, each answered by `struct http_outcome`.
  */
 struct target_head {
-	uint32_t sizes[STRINGS]; /* with the NUL; 0: NULL. The strings follow */
+	uint32_t sizes[STRINGS]; /* with the NUL; 0 for NULL. The strings follow this struct */
 	uint32_t request_ms;
 	uint32_t is_compressed;
 };
@@ -39,15 +39,15 @@ struct http_channel {
 	struct http_shown shown;
 	struct http_connector connector;
 	struct target_head head;
-	char *strings; /* that follow it */
+	char *strings; /* strings that follow `head` */
 	size_t strings_size;
-	int socket; /* -1: none, or none any more */
+	int socket; /* -1 without a connection */
 };
 
 /* ---- in profile: whole messages, for some time ---- */
 
 struct time_limit {
-	const _Atomic int64_t *deadline_ms; /* may move; NULL: none */
+	const _Atomic int64_t *deadline_ms; /* deadline that may move; NULL: none */
 	int64_t end_ms;
 };
 
@@ -61,7 +61,10 @@ static bool is_late(const struct time_limit *limit)
 
 enum direction { SENDS, RECEIVES };
 
-/* 0; -ETIMEDOUT: late, and `*at` is where it stopped; -EPIPE: the other end is closed. */
+/*
+ * Sends or receives until `end`. Returns 0; -ETIMEDOUT with `*at` at the first missing byte; or
+ * -EPIPE if the peer closed the socket.
+ */
 static int transfer(int socket, enum direction direction, char **at, const char *end,
 		    const struct time_limit *limit)
 {
@@ -109,7 +112,10 @@ static void hang_up(struct http_channel *c)
 	c->socket = -1;
 }
 
-/* 0; -EPROTO: the other end cannot do it, and says why; or no connection. */
+/*
+ * Connects to the helper and sends the target. Returns 0; -EPROTO with the helper's reason in
+ * `why`; or another -errno.
+ */
 static int open_connection(struct http_channel *c, _Atomic int64_t *deadline_ms,
 			   char why[HTTP_WHY_BYTES])
 {
@@ -171,7 +177,7 @@ struct http_channel *http_channel_new(const struct http_target *target,
 		return NULL;
 	c->connector = *connector;
 	c->socket = -1;
-	/* one that does not answer is tried again for each request */
+	/* a helper that does not answer now is tried again with each request */
 	if (http_shown_read(&c->shown, target->url, target->headers, why) &&
 	    keep_target(c, target) && open_connection(c, NULL, why) != -EPROTO)
 		return c;
@@ -197,8 +203,8 @@ const struct http_shown *http_channel_shown(const struct http_channel *channel)
 /* ---- in profile: a request ---- */
 
 /*
- * The outcome of a request that is on its way. At the deadline the other end is told to stop, and
- * says what has become of it by then.
+ * Receives the outcome of a request. At the deadline tells the helper to stop, and receives the
+ * outcome up to then.
  */
 static int await_outcome(int socket, struct http_outcome *outcome, const struct time_limit *limit)
 {
@@ -229,7 +235,7 @@ static int request(struct http_channel *c, const void *body, size_t size,
 	return err ? err : await_outcome(c->socket, outcome, &limit);
 }
 
-/* Takes an outcome of the other process, whose texts may be anything. */
+/* Copies an outcome from the helper, whose contents are untrusted. */
 static void take_outcome(struct http_outcome *o, const struct http_outcome *received)
 {
 	*o = *received;
@@ -300,7 +306,10 @@ static bool read_strings(int socket, const struct target_head *head, char *strin
 	return strings[0] && strings[2];
 }
 
-/* Reads what is asked for; NULL: it cannot be done, and who asks was told why. */
+/*
+ * Reads the target and answers. Returns NULL if the request cannot be set up; the answer has the
+ * reason.
+ */
 static struct http_request *take_target(int socket, pthread_mutex_t *loading)
 {
 	char *strings[STRINGS] = {NULL};
@@ -328,7 +337,7 @@ static struct http_request *take_target(int socket, pthread_mutex_t *loading)
 	return request;
 }
 
-/* Returns whether who asks wants no more, or is gone. */
+/* Returns whether the profiler gave up the request, or has ended. */
 static bool is_unwanted(void *context)
 {
 	struct pollfd peer = {.fd = *(int *)context, .events = POLLRDHUP};

@@ -17,7 +17,7 @@ static void trim(const char **text, size_t *size)
 		--*size;
 }
 
-/* A token of RFC 9110 */
+/* Returns whether the text is a token of RFC 9110. */
 static bool is_name(const char *name, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -26,7 +26,10 @@ static bool is_name(const char *name, size_t size)
 	return size > 0;
 }
 
-/* A line break would begin a field of its own. */
+/*
+ * Returns whether the value has no line break or other control character. A line break would start
+ * another field.
+ */
 static bool is_value(const char *value, size_t size)
 {
 	for (size_t i = 0; i < size; i++)

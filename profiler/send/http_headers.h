@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Header fields that the user gives, in the form of OTEL_EXPORTER_OTLP_HEADERS (W3C Baggage
- * without properties): "name=value,name=value", values encoded as in URLs. They usually hold
- * credentials and are never shown.
+ * Parses header fields given by the user: "name=value,name=value", with URL-encoded values.
+ *
+ * The format is that of OTEL_EXPORTER_OTLP_HEADERS (W3C Baggage without properties). Fields
+ * usually hold credentials and are never shown.
  */
 #ifndef PROFILER_SEND_HTTP_HEADERS_H
 #define PROFILER_SEND_HTTP_HEADERS_H
@@ -12,11 +13,11 @@
 #define HTTP_HEADERS_MAX 32
 
 struct http_headers {
-	char *lines[HTTP_HEADERS_MAX]; /* "name: value", or "name;" where the value is empty */
+	char *lines[HTTP_HEADERS_MAX]; /* "name: value", or "name;" for an empty value */
 	uint32_t count;
 };
 
-/* Adds those of `list`, NULL: none. NULL, or what is wrong with it. */
+/* Adds the fields of `list`, which may be NULL. Returns NULL, or what is wrong with the list. */
 const char *http_headers_add(struct http_headers *headers, const char *list);
 
 void http_headers_release(struct http_headers *headers);

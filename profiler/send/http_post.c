@@ -25,20 +25,20 @@ struct body {
 };
 
 struct http_post {
-	struct http_channel *channel; /* the thread's, once there is one */
+	struct http_channel *channel; /* used by the thread only, once the thread runs */
 	struct http_post_options options;
-	struct http_outcome outcome; /* the thread's */
+	struct http_outcome outcome; /* used by the thread only */
 	_Atomic int64_t deadline_ms;
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* under the lock */
-	struct body *first, **last; /* the first one may be on its way */
+	/* guarded by the lock */
+	struct body *first, **last; /* the first body may be in transfer */
 	size_t queued_bytes;
 	bool is_closing;
-	int64_t accepted_ms; /* when a body was accepted last; 0: never */
-	int64_t since_ms;    /* since when timeout counts; 0: since it is asked for */
+	int64_t accepted_ms; /* time of the last accepted body; 0: none */
+	int64_t since_ms; /* start of the timeout; 0: each call of http_post_wait starts its own */
 	struct http_post_stats stats;
 };
 
@@ -77,7 +77,7 @@ static struct timespec at_ms(int64_t ms)
 
 /* ---- the thread ---- */
 
-/* Compressed, from malloc; NULL: out of memory. */
+/* Returns the body in gzip format; the caller frees it. Returns NULL if out of memory. */
 static char *compress_body(const struct body *body, size_t *size)
 {
 	char *packed = NULL;
@@ -94,7 +94,7 @@ static char *compress_body(const struct body *body, size_t *size)
 	return NULL;
 }
 
-/* With the lock. False: there is no time for it. */
+/* Sleeps until `end`. The caller holds the lock. Returns false if the deadline is earlier. */
 static bool pause_until(struct http_post *p, int64_t end)
 {
 	while (monotonic_ms() < end) {
@@ -108,7 +108,10 @@ static bool pause_until(struct http_post *p, int64_t end)
 	return true;
 }
 
-/* With the lock, after this attempt. False: the body is not to be sent again. */
+/*
+ * Sleeps before the next attempt. The caller holds the lock. Returns false if the body must not be
+ * sent again.
+ */
 static bool wait_for_retry(struct http_post *p, unsigned int attempt)
 {
 	struct http_outcome *o = &p->outcome;
@@ -144,7 +147,7 @@ static void try_often(struct http_post *p, const void *data, size_t size)
 	}
 }
 
-/* With the lock. */
+/* Counts the outcome of a body. The caller holds the lock. */
 static void count_outcome(struct http_post *p, const struct body *body, size_t sent_bytes,
 			  uint64_t refused)
 {
@@ -165,7 +168,7 @@ static void count_outcome(struct http_post *p, const struct body *body, size_t s
 	stats->refused_items += refused;
 }
 
-/* Checks the answer of a protocol with refusals of its own. */
+/* Checks the answer of a protocol that reports refusals in a 2xx answer. */
 static void check_answer(struct http_post *p)
 {
 	struct http_outcome *o = &p->outcome;
@@ -202,7 +205,7 @@ static void deliver(struct http_post *p, const struct body *body)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* With the lock. */
+/* Removes the first body from the queue. The caller holds the lock. */
 static void drop_first(struct http_post *p)
 {
 	struct body *body = p->first;
@@ -284,7 +287,10 @@ struct http_post *http_post_new(const struct http_post_options *options, char wh
 	return p;
 }
 
-/* With the lock. NULL: taken; otherwise why not. */
+/*
+ * Appends a body to the queue. The caller holds the lock. Returns NULL, or the reason for dropping
+ * the body.
+ */
 static const char *enqueue(struct http_post *p, struct body *body)
 {
 	if (body->size > p->options.queue_bytes - p->queued_bytes)
@@ -321,7 +327,7 @@ bool http_post_send(struct http_post *p, void *data, size_t size, uint64_t items
 	return false;
 }
 
-/* With the lock. */
+/* Returns when http_post_wait times out. The caller holds the lock. */
 static int64_t end_of_timeout(const struct http_post *p, int64_t since_ms, int64_t timeout_ms)
 {
 	return (p->accepted_ms > since_ms ? p->accepted_ms : since_ms) + timeout_ms;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Posts bodies to one server over HTTP, while the run goes on or at its end.
+ * Posts bodies to a server over HTTP, during the run or at its end.
  *
- * http_post_send puts a body into a queue, which is bounded in bytes, and returns at once; a thread
- * sends them in order. What the queue has no room for is dropped. A body is sent again, up to
- * HTTP_ATTEMPTS times, if the server was not reached or answered 429, 502, 503 or 504: after 250
- * ms, then twice as long each time, less a random part up to half so that many clients do not come
- * back together, or after what Retry-After says, up to HTTP_LONGEST_WAIT_S. Any other answer but
- * 2xx is final, and so is 2xx with a page for browsers. http_post_finish waits for the rest, for a
- * limited time. All that did not arrive is counted.
+ * http_post_send puts a body into a queue of limited size, and returns at once. A thread sends the
+ * bodies in order. Bodies that find no room are dropped.
  *
- * No thread is started before the first body, so that none exists when the command is forked.
- * Several threads may call http_post_send and http_post_wait; all else is for one, that of the
- * session. The requests are made by another
- * process (http_channel.h). http_request.h says what is sent, and what is not.
+ * A body is sent up to HTTP_ATTEMPTS times if the server cannot be reached, or answers 429, 502,
+ * 503 or 504. The first pause takes 250 ms, and each further pause twice as long. A random part,
+ * up to half, is subtracted, so that many clients do not return together. Retry-After replaces the
+ * pause, up to HTTP_LONGEST_WAIT_S. All other answers are final. A 2xx answer with a page for
+ * browsers counts as a failure. http_post_finish waits for the rest for a limited time. Everything
+ * that did not arrive is counted.
+ *
+ * The thread starts with the first body, so that no thread exists when the command is forked. Any
+ * thread may call http_post_send and http_post_wait; only the session's thread may call the
+ * others. The helper makes the requests (http_channel.h, http_request.h).
  */
 #ifndef PROFILER_SEND_HTTP_POST_H
 #define PROFILER_SEND_HTTP_POST_H
@@ -28,70 +29,71 @@
 #define HTTP_QUEUE_BYTES (32u << 20)
 
 struct http_post_options {
-	struct http_target target;       /* copied; the thread compresses bodies where it says so */
-	struct http_connector connector; /* with the process that makes the requests */
-	size_t queue_bytes;              /* 0: HTTP_QUEUE_BYTES */
-	/* On the thread: whether an answer of 2xx means that the body was accepted; if not, `why`
-	 * is to follow the server's name. NULL: it does */
+	struct http_target
+		target; /* copied; the thread compresses bodies if `is_compressed` is set */
+	struct http_connector connector; /* connects to the helper */
+	size_t queue_bytes;              /* bytes; 0: HTTP_QUEUE_BYTES */
+	/* Returns whether a 2xx answer accepts the body. If not, sets `why`, which follows the
+	 * server's name. Called on the thread. NULL: always accepted. */
 	bool (*accepts)(const void *answer, size_t size, char why[HTTP_WHY_BYTES]);
-	/* On the thread: how many items of a body a server refuses though it answers 2xx; NULL:
-	 * none */
+	/* Returns the number of items that a 2xx answer refuses. Called on the thread. NULL: none.
+	 */
 	uint64_t (*count_refused)(const void *answer, size_t size);
-	void (*begin_thread)(void); /* gives up what the thread does not need; NULL: nothing */
+	void (*begin_thread)(
+		void); /* prepares the thread, such as by dropping privileges; may be NULL */
 };
 
 struct http_count {
-	uint64_t requests, items, bytes; /* bytes as they were given, before compression */
+	uint64_t requests, items, bytes; /* bytes before compression */
 };
 
 struct http_post_stats {
-	struct http_count sent;    /* accepted, but for the items that were refused */
-	struct http_count failed;  /* not accepted: by an answer, or after all attempts */
-	struct http_count dropped; /* no room in the queue, or no time left at the end */
-	uint64_t sent_bytes;       /* as they went over the network, accepted ones */
-	uint64_t refused_items;    /* of requests that were accepted */
+	struct http_count sent;    /* accepted, without refused items */
+	struct http_count failed;  /* refused by the server, or out of attempts */
+	struct http_count dropped; /* no room in the queue, or no time at the end */
+	uint64_t sent_bytes;       /* bytes of accepted bodies after compression */
+	uint64_t refused_items;    /* items that accepted requests refused */
 	uint64_t retries;
-	char why[HTTP_WHY_BYTES]; /* of the last failure; "": none */
+	char why[HTTP_WHY_BYTES]; /* reason of the last failure; "": none */
 };
 
 struct http_post;
 
-/* NULL: it cannot be done, and `why` says why. Nothing is sent yet. */
+/* Creates a queue without sending anything. Returns NULL with the reason in `why`. */
 struct http_post *http_post_new(const struct http_post_options *options, char why[HTTP_WHY_BYTES]);
 
 /*
- * Takes over the body, from malloc(3), in any case. `items`: how many of what is counted are in it.
- * False: it was dropped.
+ * Queues a body of `items` items. Always takes ownership of the body, which is from malloc(3).
+ * Returns false if the body is dropped.
  */
 bool http_post_send(struct http_post *post, void *body, size_t size, uint64_t items);
 
 /*
- * Waits until no more than so many bytes are queued, as long as the server accepts bodies. False:
- * it has accepted none for `timeout_ms`, whether bodies fail or wait, or has answered only in
- * part; or `ends` has returned true, which is asked several times a second (NULL: nobody is).
- * Timeout counts from each call on, or over all calls, from http_post_count_timeout on, and again
- * from each body that is accepted.
+ * Wait until at most `bytes` bytes are queued. http_post_wait returns false if the server accepts
+ * no body for `timeout_ms`, or answers only in part. It also returns false once `ends` returns
+ * true; `ends` is called several times a second, and may be NULL. The timeout restarts with each
+ * accepted body. It starts with each call, or for all calls with http_post_count_timeout.
  */
 void http_post_count_timeout(struct http_post *post);
 bool http_post_wait(struct http_post *post, size_t bytes, int64_t timeout_ms,
 		    bool (*ends)(void *context), void *context);
 
-/* From now on all is to be sent in that time: a pause beyond it is not waited for. */
+/* Limits the time for all remaining bodies. Pauses beyond the limit are not slept. */
 void http_post_limit(struct http_post *post, int64_t timeout_ms);
 
-/* How many bodies were not accepted so far, and why the last of them was not. */
+/* Returns the number of bodies that failed so far, and the reason of the last failure. */
 uint64_t http_post_failed(struct http_post *post, char why[HTTP_WHY_BYTES]);
 
-/* The server and path without credentials and query, until http_post_finish. */
+/* Returns the server and path without credentials and query. Valid until http_post_finish. */
 const char *http_post_shown(const struct http_post *post);
 
 /*
- * Waits until all is sent, for `timeout_ms` at most and a second or two to end what is being
- * sent; counts the rest as dropped and frees. NULL is allowed, for nothing.
+ * Waits up to `timeout_ms` until all bodies are sent, and up to two seconds more to end a
+ * transfer. Counts the rest as dropped and frees the queue. Accepts NULL.
  */
 void http_post_finish(struct http_post *post, int64_t timeout_ms, struct http_post_stats *stats);
 
-/* The pause before an attempt, 1 for the second one, with a random number. */
+/* Returns the pause before the next attempt, in ms. `attempt` is 1 after the first attempt. */
 uint32_t http_post_pause_ms(unsigned int attempt, uint32_t random);
 
 #endif

@@ -9,23 +9,23 @@
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
 
-#define QUOTED_BYTES 160 /* of an answer, for the user */
+#define QUOTED_BYTES 160 /* bytes of an answer quoted to the user */
 #define LONGEST_WAIT_S 3600
 
 struct http_request {
 	struct curl_api api;
 	void *curl;
-	void *fields; /* of the header, for curl */
+	void *fields; /* header fields, a curl_slist */
 	char *url;
 	uint32_t request_ms;
 	struct http_shown shown;
 	char curl_error[CURL_API_ERROR_SIZE];
-	/* of the attempt */
+	/* state of the attempt */
 	bool (*ends)(void *context);
 	void *context;
 	struct http_outcome *outcome;
 	size_t answered;
-	int64_t header_ms; /* when the header of the last answer so far was whole; 0: it is not */
+	int64_t header_ms; /* time when the last header so far was complete; 0: incomplete */
 };
 
 /* ---- setting up ---- */
@@ -51,7 +51,7 @@ static bool add_fields(struct http_request *r, const struct http_target *target)
 	for (uint32_t i = 0; i < r->shown.headers.count; i++)
 		if (!add_field(r, r->shown.headers.lines[i]))
 			return false;
-	return add_field(r, "Expect:"); /* we do not wait for leave to send the body */
+	return add_field(r, "Expect:"); /* send the body without waiting for "100 Continue" */
 }
 
 static void keep_answer(struct http_outcome *o, const char *data, size_t size)
@@ -63,7 +63,7 @@ static void keep_answer(struct http_outcome *o, const char *data, size_t size)
 	o->answer[o->answer_size] = '\0';
 }
 
-/* Too much ends the transfer, which may have its status already. */
+/* Counts bytes of an answer. Returns 0 beyond the limit, which ends the transfer. */
 static size_t count_answer(struct http_request *r, size_t size)
 {
 	r->answered += size;
@@ -78,13 +78,13 @@ static size_t take_field(char *data, size_t one, size_t size, void *context)
 	if (size >= 5 && memcmp(data, "HTTP/", 5) == 0)
 		r->header_ms = 0;
 	else if (size > 0 && (data[0] == '\r' || data[0] == '\n'))
-		r->header_ms = monotonic_ms(); /* the line after it */
+		r->header_ms = monotonic_ms(); /* the empty line ends the header */
 	if (size > 5 && strncasecmp(data, "grpc-", 5) == 0)
 		keep_answer(r->outcome, data, size);
 	return count_answer(r, size);
 }
 
-/* Keeps the beginning of an answer. */
+/* Keeps the first bytes of an answer's body. */
 static size_t take_answer(char *data, size_t one, size_t size, void *context)
 {
 	struct http_request *r = context;
@@ -94,7 +94,7 @@ static size_t take_answer(char *data, size_t one, size_t size, void *context)
 	return count_answer(r, size);
 }
 
-/* Returns whether all was sent and answered some time ago, but for the end of the answer's text. */
+/* Returns whether the answer's body has stalled: the header arrived HTTP_ANSWER_MS ago. */
 static bool drips(const struct http_request *r)
 {
 	long status = 0;
@@ -102,10 +102,10 @@ static bool drips(const struct http_request *r)
 	if (!r->header_ms || monotonic_ms() < r->header_ms + HTTP_ANSWER_MS)
 		return false;
 	r->api.easy_getinfo(r->curl, CURL_API_INFO_RESPONSE_CODE, &status);
-	return status >= 200; /* no interim answer, nor a proxy's */
+	return status >= 200; /* neither an interim answer nor a proxy's */
 }
 
-/* Not 0: give up. curl asks at least once a second. */
+/* Progress callback of curl, called at least once a second. Returns nonzero to give up. */
 static int is_too_late(void *context, int64_t to_receive, int64_t received, int64_t to_send,
 		       int64_t sent)
 {
@@ -116,7 +116,9 @@ static int is_too_late(void *context, int64_t to_receive, int64_t received, int6
 	return (sent >= to_send && drips(r)) || r->ends(r->context);
 }
 
-/* As the curl command does; its library knows only the system's certificates. */
+/*
+ * Sets the CA file as the curl command does. libcurl itself only uses the system's certificates.
+ */
 static bool trust(struct http_request *r, const char *ca_file)
 {
 	if (!ca_file)
@@ -143,14 +145,15 @@ static bool set_up(struct http_request *r)
 	int (*set)(void *, int, ...) = r->api.easy_setopt;
 	long protocols = CURL_API_PROTO_HTTP | CURL_API_PROTO_HTTPS;
 
-	set(r->curl, CURL_API_OPT_QUICK_EXIT, 1L); /* not for old releases */
+	set(r->curl, CURL_API_OPT_QUICK_EXIT, 1L); /* may fail: unknown to old releases */
 	return !set(r->curl, CURL_API_OPT_URL, r->url) &&
 	       !set(r->curl, CURL_API_OPT_PROTOCOLS, protocols) &&
 	       !set(r->curl, CURL_API_OPT_FOLLOWLOCATION, 0L) &&
 	       !set(r->curl, CURL_API_OPT_NOSIGNAL, 1L) &&
 	       !set(r->curl, CURL_API_OPT_USERAGENT, "profile/" PROFILE_VERSION) &&
 	       !set(r->curl, CURL_API_OPT_HTTPHEADER, r->fields) &&
-	       !set(r->curl, CURL_API_OPT_ACCEPT_ENCODING, "") && /* all that it can decode */
+	       !set(r->curl, CURL_API_OPT_ACCEPT_ENCODING,
+		    "") && /* all encodings that libcurl supports */
 	       !set(r->curl, CURL_API_OPT_POST, 1L) &&
 	       !set(r->curl, CURL_API_OPT_ERRORBUFFER, r->curl_error) &&
 	       !set(r->curl, CURL_API_OPT_WRITEFUNCTION, take_answer) &&
@@ -221,16 +224,19 @@ static const char *hint(long status)
 		       : "";
 }
 
-/* Whatever is sent there, some servers answer with the same page: they did not take it. */
+/*
+ * Returns whether the answer is a page for browsers. Some servers answer every request with such a
+ * page, without taking it.
+ */
 static bool is_page(const struct http_outcome *o)
 {
-	static const char mark[] = "\xef\xbb\xbf"; /* of the order of bytes, as files have it */
+	static const char mark[] = "\xef\xbb\xbf"; /* byte order mark in UTF-8 */
 	const char *text = o->answer + (starts_with(o->answer, mark) ? strlen(mark) : 0);
 
 	return text[strspn(text, " \t\r\n")] == '<';
 }
 
-/* The first line of an answer, where it may be shown. */
+/* Explains a status, and quotes the first line of the answer if the line may be shown. */
 static void explain_status(const struct http_request *r, struct http_outcome *o)
 {
 	char first[QUOTED_BYTES];
@@ -250,7 +256,7 @@ static void explain_status(const struct http_request *r, struct http_outcome *o)
 		 hint(o->status), quotes ? " (" : "", quotes ? first : "", quotes ? ")" : "");
 }
 
-/* libcurl quotes the URLs of proxies, whole or as much as it has room for. */
+/* Returns whether an error of libcurl may quote the URL of a proxy, whole or truncated. */
 static bool may_quote_url(const char *error)
 {
 	return strstr(error, "://") || strchr(error, '@') ||
@@ -291,8 +297,8 @@ static void judge(struct http_request *r, int code, struct http_outcome *o)
 	int64_t wait_s = 0;
 
 	r->api.easy_getinfo(r->curl, CURL_API_INFO_RESPONSE_CODE, &o->status);
-	/* An answer counts, also if the rest of its text does not come: what a server has taken is
-	 * not sent again. An interim answer (1xx) is none. */
+	/* An answer counts even if the rest of its body is missing, since the server must not get
+	 * the body twice. An interim answer (1xx) does not count. */
 	if (o->status >= 200 && (code == CURL_API_OK || r->header_ms)) {
 		o->is_accepted = o->status < 300 && !is_page(o);
 		o->is_cut = code != CURL_API_OK;

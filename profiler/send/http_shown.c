@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECRET_BYTES 4 /* what is shorter is no credential */
+#define SECRET_BYTES 4 /* minimum length of a credential */
 
-/* Returns whether a variable that libcurl reads has secrets of a proxy. */
+/* Returns whether a proxy variable of libcurl has credentials. */
 static bool has_proxy_secrets(void)
 {
 	static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
@@ -65,5 +65,5 @@ bool http_shown_is_secret(const struct http_shown *s, const char *text)
 			word += size;
 		}
 	}
-	return s->has_secrets; /* how the server spells those is not known */
+	return s->has_secrets; /* the server may spell these secrets in another way */
 }

@@ -15,7 +15,7 @@ static bool is_port(unsigned long number)
 	return number >= 1 && number <= UINT16_MAX;
 }
 
-/* Returns whether it is an address of IPv6, maybe with an interface (IFNAMSIZ) behind % or %25. */
+/* Returns whether the text is an IPv6 address, maybe with a zone (IFNAMSIZ) behind % or %25. */
 static bool is_address(const char *text, size_t size)
 {
 	const char *percent = memchr(text, '%', size);
@@ -33,7 +33,10 @@ static bool is_address(const char *text, size_t size)
 	       zone <= IFNAMSIZ;
 }
 
-/* As in RFC 3986, with the port: names, addresses, and [addresses] with a zone. */
+/*
+ * Returns whether the text is a host of RFC 3986 with an optional port: a name, an address, or an
+ * [address] with a zone.
+ */
 static bool is_host(const char *host, size_t size)
 {
 	const char *end = host + size, *colon;
@@ -62,7 +65,7 @@ static bool is_host(const char *host, size_t size)
 	       strspn(colon + 1, "0123456789") >= digits && is_port(strtoul(colon + 1, NULL, 10));
 }
 
-/* As it is, or encoded: there is one @, behind it, and no header has control characters. */
+/* Returns whether the user part has neither another @ nor encoded control characters. */
 static bool is_user(const char *user, size_t size)
 {
 	for (size_t i = 0; i < size; i++)

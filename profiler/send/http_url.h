@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The address of a server: http://HOST or https://HOST, with a port, a path, a query and
- * credentials where it has them. It may come from anywhere; what it says of files or of other
- * protocols is refused. Credentials and queries, which often hold keys, are never shown.
+ * Parses addresses of servers: http://HOST or https://HOST, with optional port, path, query and
+ * credentials.
+ *
+ * Addresses are untrusted; other protocols are refused. Credentials and queries are never shown,
+ * since queries often hold keys.
  */
 #ifndef PROFILER_SEND_HTTP_URL_H
 #define PROFILER_SEND_HTTP_URL_H
@@ -11,34 +13,31 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define HTTP_URL_BYTES 2048 /* at most, with the NUL */
+#define HTTP_URL_BYTES 2048 /* maximum, with the NUL */
 
-/* Parts of the text that was parsed; lengths of 0: it has none. */
+/* Parts of a parsed text. A missing part has length 0. */
 struct http_url {
 	bool is_secure;   /* https */
 	const char *user; /* "user:password", encoded as in the text */
 	size_t user_size;
 	const char *host; /* with the port: "127.0.0.1:4040", "[::1]" */
 	size_t host_size;
-	const char *path; /* from its '/' on; without query and fragment */
+	const char *path; /* from '/' on, without query and fragment */
 	size_t path_size;
 	const char *query; /* behind '?' */
 	size_t query_size;
 };
 
-/* NULL, or why it is no such address: a text to follow "URL: ". */
+/* Parses a URL. Returns NULL, or what is wrong, as a text that follows "URL: ". */
 const char *http_url_parse(struct http_url *url, const char *text);
 
-/* Scheme, host and path, as much of it as there is room for. */
+/* Writes scheme, host and path, truncated to `size`. */
 void http_url_show(const struct http_url *url, char *out, size_t size);
 
-/*
- * Decodes %41 and the like in place; a '%' that is followed by something else stays. The new
- * length: the text may contain NULs then.
- */
+/* Decodes %XX in place. Other '%' stay. Returns the new length; the text may contain NULs. */
 size_t http_url_decode(char *text, size_t size);
 
-/* Writes the text with all but letters, digits and -._~ encoded. */
+/* Writes the text, and encodes all but letters, digits and -._~. */
 void http_url_encode(FILE *out, const char *text);
 
 #endif
