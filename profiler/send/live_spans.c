@@ -14,21 +14,21 @@
 #define CHUNK_BYTES(count) (sizeof(struct chunk) + (count) * sizeof(struct taken))
 
 struct taken {
-	struct timeline_record record; /* its stack: a frame's number, from 1 on; 0: none */
+	struct timeline_record record; /* its stack is the number of a frame, from 1; 0: none */
 	uint64_t launched_ns;
 };
 
-/* Handed over as a whole, when it has CHUNK_RECORDS or a tick has passed. */
+/* A chunk of records. Handed over when full, or at a tick. */
 struct chunk {
 	struct chunk *next;
 	uint32_t count;
 	struct taken list[];
 };
 
-/* The innermost frame of a record's stack. */
+/* Innermost frame of a record's stack, as handed over. */
 struct new_frame {
 	struct frame frame;
-	struct code_mapping file; /* of code in one: its path is ours; NULL: there is none */
+	struct code_mapping file; /* mapping of the code, with an owned path; NULL path: not code */
 };
 
 #define LIST(type)                        \
@@ -37,7 +37,7 @@ struct new_frame {
 		uint32_t count, capacity; \
 	}
 
-/* Records that are handed over, and what has been added to tables since. */
+/* Records handed over together, with additions to the tables that they refer to. */
 struct news {
 	struct chunk *first, **last;
 	LIST(struct place) places;
@@ -45,26 +45,26 @@ struct news {
 	LIST(struct thread_info) threads;
 	LIST(struct timeline_shape) shapes;
 	LIST(struct new_frame) frames;
-	LIST(struct device) devices; /* all of them, if any has changed */
+	LIST(struct device) devices; /* all devices, if one has changed */
 	uint64_t ticks;
 };
 
-/* How much of each table has been handed over. */
+/* Sizes of the tables that have been handed over. */
 struct handed {
 	uint32_t places, processes, threads, shapes, frames;
-	uint32_t renames; /* of these processes and threads: after one, all are handed over */
-	uint32_t *frame_numbers; /* by the collected frame's; 0: not yet */
+	uint32_t renames; /* after a rename all processes and threads are handed over again */
+	uint32_t *frame_numbers; /* by frame of the collection; 0: not handed over */
 	uint32_t frame_number_count;
 	LIST(struct device) devices;
 };
 
-/* A call that waits for those around it. */
+/* A call that waits for the calls around it. */
 struct held {
 	struct span span;
 	uint64_t injected;
 };
 
-/* The tables of the thread that works. */
+/* Tables of the working thread. */
 struct mirror {
 	struct collected collected;
 	struct place_names place_names;
@@ -73,36 +73,36 @@ struct mirror {
 	struct timeline *shapes;
 	struct address_space *space;
 	struct quota memory;
-	size_t table_bytes;    /* of files */
-	LIST(uint32_t) stacks; /* by number of a frame, from 1 on: the named one */
-	bool lacks_places;     /* out of memory: what refers to further ones is lost */
+	size_t table_bytes;    /* bytes of tables of files */
+	LIST(uint32_t) stacks; /* named stacks, by frame number - 1 */
+	bool lacks_places;     /* out of memory: records that refer to missing entries are lost */
 	bool lacks_shapes, lacks_frames;
 };
 
 struct live_spans {
 	struct live_spans_options options;
 
-	/* the session's thread */
-	struct chunk *taken; /* NULL: none yet */
+	/* session's thread */
+	struct chunk *taken; /* NULL until a record arrives */
 	struct handed handed;
-	struct trace_sums sums; /* of all that was taken */
+	struct trace_sums sums; /* sums of all records */
 	uint64_t ticks;
 
-	/* of both */
+	/* shared */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* under the lock */
+	/* guarded by the lock */
 	struct news news;
-	uint32_t waiting; /* records that are not worked on, here or in `work` */
+	uint32_t waiting; /* records not worked on, here or in `work` */
 	bool has_news;
 	atomic_bool is_stopping;
 
-	/* the other thread, then the session's */
+	/* working thread, and at the end the session's */
 	struct naming_options naming;
 	struct mirror mirror;
 	struct result *result;
 	struct news work;
-	uint32_t done; /* of its first chunk */
+	uint32_t done; /* records done of the first chunk of `work` */
 	uint64_t worked_ticks;
 	struct span_maker *maker;
 	struct held *held;
@@ -110,7 +110,7 @@ struct live_spans {
 	uint64_t inject_queue, arrivals_at_tick;
 	bool is_cancelled;
 
-	_Atomic uint64_t lost; /* either thread's */
+	_Atomic uint64_t lost; /* counted by both threads */
 };
 
 static void add_lost(struct live_spans *l, uint64_t count)
@@ -250,14 +250,14 @@ bool live_spans_take(struct live_spans *l, const struct timeline_record *record,
 	if (!l->taken)
 		l->taken = calloc(1, CHUNK_BYTES(CHUNK_RECORDS));
 	if (!l->taken || l->taken->count == CHUNK_RECORDS) {
-		add_lost(l, 1); /* no memory, or nobody has handed them over */
+		add_lost(l, 1); /* out of memory, or the chunk was not handed over */
 		return false;
 	}
 	l->taken->list[l->taken->count++] = (struct taken){*record, launched_ns};
 	return l->taken->count == CHUNK_RECORDS;
 }
 
-/* Appends to a list what a table has more than `*handed`. False: out of memory. */
+/* Appends the entries of a table beyond `*handed` to a list. Returns false if out of memory. */
 #define ADD_NEW(to, from, total, handed)                                                      \
 	add_new(&(to)->list, &(to)->count, &(to)->capacity, sizeof(*(to)->list), from, total, \
 		handed)
@@ -293,7 +293,10 @@ static bool add_shapes(struct live_spans *l, const struct timeline *shapes)
 	return true;
 }
 
-/* All of them, if one is new or is described better. */
+/*
+ * Hands over all devices if one is new or has a better description. Returns false if out of
+ * memory.
+ */
 static bool add_devices(struct live_spans *l, const struct devices *devices)
 {
 	size_t bytes = devices->count * sizeof(*devices->list);
@@ -316,7 +319,10 @@ static bool is_code(const struct frame *frame)
 	       frame->kind == FRAME_CALL;
 }
 
-/* The other thread's symbolizer knows code by its file. Generated code has no name there. */
+/*
+ * Describes code by its file, as the other symbolizer needs it. Generated code gets no name.
+ * Returns false if out of memory.
+ */
 static bool describe_code(const struct collected *in, struct new_frame *new)
 {
 	char *path;
@@ -333,7 +339,10 @@ static bool describe_code(const struct collected *in, struct new_frame *new)
 	return path != NULL;
 }
 
-/* The number of the innermost frame of a stack, which is handed over once. False: out of memory. */
+/*
+ * Numbers the innermost frame of a stack, and hands over a new frame. Returns false if out of
+ * memory.
+ */
 static bool number_frame(struct live_spans *l, const struct collected *in, struct stack_id stack,
 			 uint32_t *number)
 {
@@ -366,7 +375,7 @@ static bool number_frame(struct live_spans *l, const struct collected *in, struc
 	return true;
 }
 
-/* With the lock. False: out of memory. */
+/* Adds new table entries. The caller holds the lock. Returns false if out of memory. */
 static bool add_tables(struct live_spans *l, const struct collected *in,
 		       const struct timeline *shapes)
 {
@@ -385,7 +394,10 @@ static bool add_tables(struct live_spans *l, const struct collected *in,
 	       add_shapes(l, shapes) && add_devices(l, in->devices);
 }
 
-/* With the lock. What cannot be numbered has no place any more, and is lost. */
+/*
+ * Numbers the frames of all records. A record without a number loses its place, and is dropped
+ * later. The caller holds the lock.
+ */
 static void number_frames(struct live_spans *l, const struct collected *in, struct chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->count; i++) {
@@ -396,13 +408,13 @@ static void number_frames(struct live_spans *l, const struct collected *in, stru
 	}
 }
 
-/* With the lock. */
+/* Adds the chunk to the records handed over. The caller holds the lock. */
 static void add_chunk(struct live_spans *l, const struct collected *in,
 		      const struct timeline *shapes)
 {
 	struct chunk *chunk = l->taken, *fitting;
 
-	/* the tables first: what is new in them has to arrive in any case */
+	/* table entries must be handed over even if the records are dropped */
 	if (!add_tables(l, in, shapes) || chunk->count > l->options.waiting_max - l->waiting) {
 		add_lost(l, chunk->count);
 		chunk->count = 0;
@@ -477,7 +489,7 @@ static void learn_places(struct mirror *m, const struct news *n)
 	m->places.count += more;
 }
 
-/* They have the same numbers here as there, or none. */
+/* Adds shapes under their numbers. After a failure no further shapes are added. */
 static void learn_shapes(struct mirror *m, const struct news *n)
 {
 	for (uint32_t i = 0; i < n->shapes.count && !m->lacks_shapes; i++)
@@ -575,8 +587,8 @@ static bool goes_on(const struct live_spans *l)
 }
 
 /*
- * Finds what is around the calls that wait, and makes spans of those that arrived up to then. Once
- * found, it is the outermost call, for those around calls begin before them.
+ * Finds the parents of held calls, and makes spans of the calls that arrived by `injected`. A
+ * parent is the outermost call around: outer calls begin earlier, so they are known first.
  */
 static void decide(struct live_spans *l, uint64_t injected)
 {
@@ -621,7 +633,7 @@ static void make_span(struct live_spans *l, const struct taken *taken)
 	}
 	span.stack = frame && frame <= m->stacks.count ? m->stacks.list[frame - 1] : RESULT_ROOT;
 	if (taken->record.kind != TIMELINE_GPU_OPERATION) {
-		/* its operation's record may come later, at any time */
+		/* the operation's record may arrive at any later time */
 		span.is_link_dropped = span_waits_for_stream(l->result, &span.record);
 		hold(l, &span);
 		return;
@@ -650,7 +662,7 @@ static void end_chunk(struct live_spans *l)
 	l->done = 0;
 }
 
-/* As far as it comes before it is stopped. */
+/* Makes spans until the work is done, or the thread is stopped. */
 static void work(struct live_spans *l)
 {
 	while (l->work.first && goes_on(l)) {
@@ -663,12 +675,12 @@ static void work(struct live_spans *l)
 		end_tick(l);
 }
 
-/* Nothing of what was fetched before is left. */
+/* Fetches what was handed over. Drops the rest of the previous work. */
 static void fetch(struct live_spans *l)
 {
 	release_news(&l->work);
 	pthread_mutex_lock(&l->lock);
-	l->work = l->news; /* of its chunks only the first is needed */
+	l->work = l->news; /* `last` is not valid in the copy, and not needed */
 	begin_news(&l->news, l->work.ticks);
 	l->has_news = false;
 	pthread_mutex_unlock(&l->lock);
@@ -700,7 +712,7 @@ int live_spans_end(struct live_spans *l, const struct result *run)
 	int err = 0;
 
 	atomic_store(&l->is_stopping, false);
-	work(l); /* what the other thread has left */
+	work(l); /* finishes the work of the other thread */
 	fetch(l);
 	work(l);
 	decide(l, UINT64_MAX);

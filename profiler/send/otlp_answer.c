@@ -34,13 +34,13 @@ struct otlp_refusal otlp_answer_read(const void *answer, size_t size)
 	return refusal;
 }
 
-/* The field is signed: what is negative counts nothing. */
+/* Converts a signed field to a count. Negative values count as 0. */
 static uint64_t as_count(uint64_t value)
 {
 	return value <= INT64_MAX ? value : 0;
 }
 
-/* A number, which the encoding has as a string, or as a number. */
+/* Returns a count, which JSON encodes as a string or a number. */
 static uint64_t number_of(const cJSON *item)
 {
 	const char *text = cJSON_GetStringValue(item);
@@ -56,7 +56,7 @@ static uint64_t read_json(const char *answer, size_t size)
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(tree, "partialSuccess");
 	uint64_t count = 0;
 
-	/* "rejectedSpans" and the like: the one that begins so */
+	/* "rejectedSpans", "rejectedProfiles" ... */
 	for (item = item ? item->child : NULL; item; item = item->next)
 		if (item->string && strncmp(item->string, "rejected", 8) == 0)
 			count = number_of(item);

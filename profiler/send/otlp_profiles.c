@@ -46,21 +46,21 @@ enum { FUNCTION_NAME = 1, FUNCTION_FILENAME = 3 };
 enum { STACK_LOCATIONS = 1 };
 enum { KEY_VALUE_AND_UNIT_KEY = 1, KEY_VALUE_AND_UNIT_VALUE = 2 };
 
-/* Of a place: thread.id and thread.name are two of one part. */
+/* The thread of a place has two attributes, thread.id and thread.name. */
 enum { PLACE_ATTRIBUTES = PLACE_PARTS + 1 };
 #define ATTRIBUTE_BYTES (GROUPING_TEXT_BYTES + 64)
 
 struct writing {
 	const struct engine_profile *profile;
 	const struct result *result;
-	struct protobuf data;         /* the whole message but the dictionary */
-	struct protobuf dictionary;   /* its fields */
-	struct text_table strings;    /* 0 is "" */
-	struct text_table attributes; /* "key\nvalue"; its number + 1 is the attribute's */
-	struct module_table modules;  /* a mapping's number is its module's + 1 */
-	uint32_t *stacks;             /* by the result's stack: its number, 0: not used, or empty */
+	struct protobuf data;         /* message without the dictionary */
+	struct protobuf dictionary;   /* fields of the dictionary */
+	struct text_table strings;    /* number 0 is "" */
+	struct text_table attributes; /* "key\ value"; number + 1 is the attribute's index */
+	struct module_table modules;  /* number + 1 is the mapping's index */
+	uint32_t *stacks;             /* by stack of the result: index; 0: unused or empty */
 	uint32_t stack_count;
-	uint32_t (*places)[PLACE_ATTRIBUTES]; /* by place: its attributes, 0: none */
+	uint32_t (*places)[PLACE_ATTRIBUTES]; /* by place: attribute indexes; 0 ends */
 	struct value_columns columns;
 };
 
@@ -80,7 +80,7 @@ static void put_string(struct writing *w, struct protobuf *p, uint32_t field, co
 	protobuf_uint(p, field, string_number(w, text));
 }
 
-/* With a text, or without one with a number. Its number, from 1 on. */
+/* Returns the index of an attribute, from 1. `value` is used if `text` is NULL. */
 static uint32_t attribute(struct writing *w, const char *key, const char *text, uint64_t value)
 {
 	struct protobuf *d = &w->dictionary;
@@ -107,7 +107,7 @@ static uint32_t attribute(struct writing *w, const char *key, const char *text, 
 	return number + 1;
 }
 
-/* The first entry of each table, which has no value, is what a number of 0 means. */
+/* Writes the empty first entries: index 0 of a table means "none". */
 static void put_zero_entries(struct writing *w)
 {
 	static const uint32_t tables[] = {DICTIONARY_MAPPINGS,   DICTIONARY_LOCATIONS,
@@ -140,7 +140,9 @@ static void put_mappings(struct writing *w)
 	}
 }
 
-/* As the semantic conventions name what runs a frame; NULL: none of those. */
+/*
+ * Returns the semantic convention's name for the kind of a frame. Returns NULL if there is none.
+ */
 static const char *frame_type(const struct frame_info *frame)
 {
 	switch (frame->class) {
@@ -156,7 +158,7 @@ static const char *frame_type(const struct frame_info *frame)
 	}
 }
 
-/* A frame is a location with one line, and a function with the same number. */
+/* Writes a frame as a function, and as a location with one line. Both have one index. */
 static void put_frame(struct writing *w, uint32_t number)
 {
 	const struct frame_info *frame = &w->result->frames[number];
@@ -187,7 +189,7 @@ static void put_frame(struct writing *w, uint32_t number)
 	protobuf_end(d, place);
 }
 
-/* The innermost frame first. */
+/* Returns the index of a stack, and writes the stack if needed, innermost frame first. */
 static uint32_t stack_number(struct writing *w, uint32_t stack)
 {
 	const struct stack_info *stacks = w->result->stacks;
@@ -339,7 +341,7 @@ static void put_profiles(struct writing *w)
 	protobuf_text(p, SCOPE_NAME, "profile");
 	protobuf_text(p, SCOPE_VERSION, PROFILE_VERSION);
 	protobuf_end(p, scope);
-	/* readers show the first one first */
+	/* readers show the first profile by default */
 	for (int i = w->columns.count - 1; i >= 0; i--)
 		if (has_values(w->result, w->columns.list[i]))
 			put_profile(w, w->columns.list[i]);

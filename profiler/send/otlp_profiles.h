@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OpenTelemetry's profiles: the message ProfilesData of opentelemetry-proto 1.10
- * (opentelemetry/proto/profiles/v1development/profiles.proto, which has the status Alpha and
- * changes its numbers from release to release), which on the wire is ExportProfilesServiceRequest
- * as well.
+ * Writes OpenTelemetry profiles: the message ProfilesData of opentelemetry-proto 1.10, which
+ * equals ExportProfilesServiceRequest on the wire.
  *
- * A profile of OTLP has values of one type: so the run is one for each kind of time, for operations
- * and for bytes that were copied. They share stacks, and all that is in the dictionary. Where
- * something ran are attributes of samples: process.pid, thread.id, thread.name, cuda.device,
- * cuda.context, cuda.stream, as far as the run kept them.
+ * Source: opentelemetry/proto/profiles/v1development/profiles.proto. Its status is Alpha, and its
+ * field numbers change between releases.
  *
- * The message is in memory as a whole: some 20 bytes for each row and value, and 40 for each frame
- * and stack.
+ * An OTLP profile has values of one type. A run becomes a profile per kind of time, one for
+ * operations, and one for copied bytes. The profiles share the dictionary with all stacks.
+ * Attributes of samples say where code ran, as far as the run has it: process.pid, thread.id,
+ * thread.name, cuda.device, cuda.context, cuda.stream.
+ *
+ * The message is built in memory: about 20 bytes per row and value, and 40 bytes per frame and
+ * stack.
  */
 #ifndef PROFILER_SEND_OTLP_PROFILES_H
 #define PROFILER_SEND_OTLP_PROFILES_H
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include "profiler/send/engine.h"
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int otlp_profiles_write(const struct engine_profile *profile, FILE *out);
 
 #endif
