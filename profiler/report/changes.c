@@ -7,7 +7,7 @@
 #include "profiler/report/top.h"
 
 #define NAME_WIDTH_MIN 19
-#define COLUMNS_WIDTH 61 /* of what stands before the names */
+#define COLUMNS_WIDTH 61 /* columns before the names */
 #define NOTE_BYTES 96
 #define LENGTH_NOTE_BYTES 256
 
@@ -39,8 +39,8 @@ const char *changes_total_name(enum comparison_total total)
 }
 
 /*
- * Writes what the lengths of the runs mean for the comparison: that times are scaled, or that the
- * runs differ in length and what to do. False: neither.
+ * Explains differing lengths of the runs, or that times are scaled. Returns false if neither
+ * applies.
  */
 static bool length_note(char note[LENGTH_NOTE_BYTES], const struct comparison *c)
 {
@@ -84,7 +84,7 @@ static void print_change(struct log *log, const struct comparison *c, const stru
 		word, shown.before, shown.bytes, shown.text, shown.after, note);
 }
 
-/* Unless the numbers beside it say it already. */
+/* Returns the word for the verdict, or "" if the numbers show the verdict already. */
 static const char *word_of(const struct change *change)
 {
 	enum change_verdict verdict = change_verdict(change);
@@ -95,7 +95,7 @@ static const char *word_of(const struct change *change)
 		       : change_verdict_word(verdict);
 }
 
-/* By what a kernel was found on both sides, where it is not its name. */
+/* Explains how a kernel was matched, unless by its name. */
 static const char *note_of(char note[NOTE_BYTES], const struct comparison_entry *e)
 {
 	note[0] = '\0';
@@ -122,7 +122,8 @@ static void print_table(struct log *log, const struct comparison *c,
 			const struct comparison_table *t, const char *title, uint32_t lines,
 			unsigned int width)
 {
-	uint32_t shown = t->count <= lines + 1 ? t->count : lines; /* no line for one row */
+	uint32_t shown =
+		t->count <= lines + 1 ? t->count : lines; /* a rest of one row is shown itself */
 
 	if (t->count == 0)
 		return;

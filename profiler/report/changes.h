@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of a comparison: totals, then what changed most of kernels, other GPU work, launch
- * sites, functions, waits and CUDA calls. Each difference stands beside the bound of its noise, and
- * what is within it is said to be noise.
+ * Reports a comparison: totals, then the largest changes of each table. Each difference is shown
+ * with the bound of its noise. A difference within the bound is called noise.
  */
 #ifndef PROFILER_REPORT_CHANGES_H
 #define PROFILER_REPORT_CHANGES_H
@@ -10,16 +9,16 @@
 #include "profiler/base/log.h"
 #include "profiler/tables/comparison.h"
 
-/* `lines`: of each table, at most. `width`: columns of the terminal; names are cut to it. */
+/* Prints the report. `lines` is the maximum per table. Names are cut to `width` columns. */
 void changes_report(struct log *log, const struct comparison *comparison, uint32_t lines,
 		    unsigned int width);
 
-/* An amount of a change: "12.500 ms", "1.5 GiB", or a weight where those are compared. */
+/* Returns the text of an amount: "12.500 ms", "1.5 GiB", or a plain weight. */
 #define CHANGES_TEXT_BYTES 32
 const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *comparison,
 			   const struct change *change, double amount);
 
-/* "GPU time" */
+/* Returns the name of a total: "GPU time". */
 const char *changes_total_name(enum comparison_total total);
 
 #endif

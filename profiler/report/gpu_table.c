@@ -14,9 +14,9 @@
 
 /* ---- the table ---- */
 
-#define NOTES_BYTES 400 /* five, of at most 80 bytes each */
+#define NOTES_BYTES 400 /* five notes of at most 80 bytes */
 
-/* "  3 unmatched (1.500 ms)" */
+/* Appends "  3 unmatched (1.500 ms)". */
 static void add_note(char notes[NOTES_BYTES], uint64_t count, const char *what, const uint64_t *ns)
 {
 	if (count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profile's GPU work, by device and kind, and whether it equals what CUPTI reported.
+ * Reports the GPU work of a profile by device and kind, and compares it with CUPTI's own sums.
  */
 #ifndef PROFILER_REPORT_GPU_TABLE_H
 #define PROFILER_REPORT_GPU_TABLE_H
@@ -11,7 +11,7 @@
 /* Prints one line per device and kind, then how many of CUPTI's sums match. */
 void gpu_table_report(struct log *log, const struct ledger *ledger, const struct devices *devices);
 
-/* The devices that were used, each on a line, of all processes together (-v). */
+/* Lists the used devices of all processes, one per line (-v). */
 void gpu_table_report_devices(struct log *log, const struct result *result);
 
 #endif

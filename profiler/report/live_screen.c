@@ -10,21 +10,21 @@
 #include "profiler/report/quantity.h"
 #include "symbolize/util/text.h"
 
-#define ROWS_MIN 8     /* of a terminal, for a block */
-#define ROWS_LEFT 5    /* at least, for the program's output; or a third of all */
-#define WIDTH_MIN 20   /* of a terminal, likewise */
-#define WIDE_TABLE 64  /* from here on with all columns */
-#define DEVICE_LINES 4 /* more devices are put together */
+#define ROWS_MIN 8     /* rows that a terminal needs for a block */
+#define ROWS_LEFT 5    /* minimum left for the program's output, or a third of all rows */
+#define WIDTH_MIN 20   /* columns that a terminal needs for a block */
+#define WIDE_TABLE 64  /* columns that a table with all columns needs */
+#define DEVICE_LINES 4 /* more devices share a line */
 #define PART_BYTES 512
-#define NAME_BYTES 2048 /* of a name, before it is cut to columns */
+#define NAME_BYTES 2048 /* bytes of a name before the cut to columns */
 
 /* ---- lines ---- */
 
 struct block {
 	struct terminal_line *lines;
 	unsigned int width, height, count;
-	bool is_full;                /* the last line, for parts */
-	struct terminal_line beyond; /* what is written once the block is full */
+	bool is_full;                /* the current line takes no more parts */
+	struct terminal_line beyond; /* scratch line after the block is full */
 };
 
 static struct terminal_line *new_line(struct block *b, enum terminal_style style)
@@ -37,7 +37,7 @@ static struct terminal_line *new_line(struct block *b, enum terminal_style style
 	return line;
 }
 
-/* Appends text that is clean, as far as it fits into `width` columns in all. */
+/* Appends printable text, cut so that the line has at most `width` columns. */
 static void append(struct terminal_line *line, const char *text, unsigned int width)
 {
 	size_t used = strlen(line->text), bytes;
@@ -50,7 +50,7 @@ static void append(struct terminal_line *line, const char *text, unsigned int wi
 	line->text[used + bytes] = '\0';
 }
 
-/* Appends a name of any content; with an ellipsis if it does not fit. */
+/* Appends an untrusted name, with an ellipsis if it is cut. */
 static void append_name(struct terminal_line *line, const char *name, unsigned int width)
 {
 	char clean[NAME_BYTES];
@@ -69,7 +69,7 @@ static void append_name(struct terminal_line *line, const char *name, unsigned i
 	append(line, clean, width);
 }
 
-/* Appends a part of a line, two columns after the last, if it fits. */
+/* Appends a part to a line, after two spaces, if the part fits. */
 static void __attribute__((format(printf, 3, 4)))
 add_part(struct block *b, struct terminal_line *line, const char *format, ...)
 {
@@ -116,7 +116,7 @@ static void add_device(struct block *b, const struct live_device *d)
 		add_part(b, line, "%s allocated", bytes_text(memory, d->memory));
 }
 
-/* All devices from `first` on. */
+/* Adds one line for all devices from `first`. */
 static void add_devices(struct block *b, const struct live_numbers *n, uint32_t first)
 {
 	struct terminal_line *line = new_line(b, TERMINAL_PLAIN);
@@ -159,13 +159,13 @@ static double mean_of(const struct live_sum *sum)
 	return sum->count ? (double)sum->ns / (double)sum->count : 0;
 }
 
-/* A line with the amount that it is sorted by. */
+/* A line and its sort key. */
 struct sorted_line {
 	const struct live_line *line;
 	double amount;
 };
 
-/* Puts the largest amount first, and keeps the order of equal ones. */
+/* Orders by descending amount. Equal lines keep their order. */
 static int by_amount(const void *a, const void *b)
 {
 	const struct sorted_line *x = a, *y = b;
@@ -211,7 +211,7 @@ static void add_row(struct block *b, enum live_table table, const struct live_li
 	append_name(line, row->name, b->width);
 }
 
-/* Up to `rows` of a table, with its heading above them. */
+/* Adds the heading and up to `rows` lines of a table. */
 static void add_table(struct block *b, enum live_table table, const struct live_list *list,
 		      enum live_order order, unsigned int rows)
 {
@@ -222,7 +222,7 @@ static void add_table(struct block *b, enum live_table table, const struct live_
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct live_sum *sum = &list->lines[i].sum;
 
-		sorted[i].line = &list->lines[i]; /* by time already */
+		sorted[i].line = &list->lines[i]; /* lines are sorted by time */
 		if (order != LIVE_BY_TIME)
 			sorted[i].amount =
 				order == LIVE_BY_CALLS ? (double)sum->count : mean_of(sum);
@@ -234,7 +234,7 @@ static void add_table(struct block *b, enum live_table table, const struct live_
 	free(sorted);
 }
 
-/* Divides `lines` among the tables that are shown: rows of each, besides its heading. */
+/* Distributes `lines` to the shown tables: sets the number of rows, without headings. */
 static void divide(const struct live_view *view, const struct live_settings *settings,
 		   unsigned int lines, unsigned int rows[LIVE_TABLES])
 {
@@ -242,11 +242,12 @@ static void divide(const struct live_view *view, const struct live_settings *set
 	bool has_given = true;
 
 	memset(rows, 0, LIVE_TABLES * sizeof(*rows));
-	/* one more to each in turn, as long as there are lines and something to show */
+	/* adds one row per table in turn, until lines or entries run out */
 	while (left > 0 && has_given) {
 		has_given = false;
 		for (int i = 0; i < LIVE_TABLES; i++) {
-			unsigned int cost = rows[i] ? 1 : 2; /* the first with its heading */
+			unsigned int cost =
+				rows[i] ? 1 : 2; /* the first row needs the heading, too */
 
 			if ((settings->table != LIVE_TABLES && settings->table != i) ||
 			    rows[i] >= view->lists[i].count || cost > left)

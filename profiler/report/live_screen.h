@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --live as text: a view (model/live_view.h) as lines of a block of a terminal, or numbers as one
- * plain line for a log. Draws nothing itself: base/terminal.h does.
+ * Lays out --live as text: a view (model/live_view.h) as a block of lines, or numbers as one line.
  *
- * A line takes at most `width` columns, and has no control characters, whatever the names are. What
- * does not fit into a line is left out at its end, in whole parts; names are cut with an ellipsis.
+ * base/terminal.h draws the block. A line has at most `width` columns and no control characters,
+ * for any names. Parts that do not fit at the end of a line are left out. Names are cut with an
+ * ellipsis.
  */
 #ifndef PROFILER_REPORT_LIVE_SCREEN_H
 #define PROFILER_REPORT_LIVE_SCREEN_H
@@ -15,28 +15,31 @@
 
 enum live_order { LIVE_BY_TIME, LIVE_BY_CALLS, LIVE_BY_MEAN, LIVE_ORDERS };
 
-/* Choices that the user made with keys. */
+/* Choices of the user by keys. */
 struct live_settings {
-	const char *command; /* any text */
+	const char *command; /* untrusted text */
 	bool has_keys;
 	bool is_paused;
 	bool has_quit;
-	int table; /* enum live_table; LIVE_TABLES: all */
+	int table; /* enum live_table, or LIVE_TABLES for all */
 	enum live_order order;
 };
 
-/* How many lines a terminal with this many rows gives to the block; 0: there is no room. */
+/*
+ * Returns the number of lines for the block on a terminal with `rows` rows. Returns 0 if there is
+ * no room.
+ */
 unsigned int live_screen_height(unsigned int rows);
 
-/* Draws the block: fills `lines`, as many as fit in `width` and `height`; returns how many. */
+/* Fills `lines` with the block, up to `width` and `height`. Returns the number of lines. */
 unsigned int live_screen_draw(const struct live_view *view, const struct live_settings *settings,
 			      unsigned int width, unsigned int height,
 			      struct terminal_line lines[TERMINAL_LINES_MAX]);
 
-/* Obeys a key. False: it means nothing. */
+/* Applies a key. Returns false if the key has no meaning. */
 bool live_screen_key(struct live_settings *settings, char key);
 
-/* "12 s: GPU 0 63.2 % busy (41.0 % so far), 5210 kernels/s, ..." */
+/* Writes "12 s: GPU 0 63.2 % busy (41.0 % so far), 5210 kernels/s, ...". */
 void live_screen_plain(const struct live_numbers *numbers, char *line, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times, sizes and numbers for people: "1.234 ms", "12.3 GiB", "42.50". */
+/* Formats times, sizes and numbers for people: "1.234 ms", "12.3 GiB", "42.50". */
 #ifndef PROFILER_REPORT_QUANTITY_H
 #define PROFILER_REPORT_QUANTITY_H
 
@@ -8,17 +8,17 @@
 
 #define QUANTITY_BYTES 24
 
-/* Returns the share in percent; 0 of nothing. */
+/* Returns the share in percent, or 0 if `whole` is 0. */
 static inline double percent_of(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* All return `text`. */
+/* All functions return `text`. */
 const char *time_text(char text[QUANTITY_BYTES], double ns);
 const char *bytes_text(char text[QUANTITY_BYTES], uint64_t bytes);
 const char *number_text(char text[QUANTITY_BYTES], double number);
-/* "12.34 M sector" */
+/* Formats an amount in the weight's unit: "12.34 M sector". */
 const char *weight_text(char text[QUANTITY_BYTES], const struct weight *weight, uint64_t amount);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks of the ranks of a job: how many there are, how they were aligned, and how exactly. */
+/* Counts the clocks of the ranks of a job, and finds how exactly the clocks are aligned. */
 #ifndef PROFILER_REPORT_RANK_CLOCKS_H
 #define PROFILER_REPORT_RANK_CLOCKS_H
 
@@ -7,19 +7,21 @@
 #include "profiler/model/result.h"
 
 struct rank_clocks {
-	const struct rank_info **list; /* by clock: its first rank, or NULL; one for each rank */
+	const struct rank_info **list; /* first rank by clock, or NULL; rank_count entries */
 	uint32_t count;
-	uint32_t aligned, fewest;      /* clocks; collectives that one was aligned by */
-	const struct rank_info *worst; /* of these; NULL: none */
-	const struct rank_info *apart; /* the first whose wall clock is used beside another one */
+	uint32_t aligned,
+		fewest; /* clocks aligned by collectives; fewest collectives of an aligned clock */
+	const struct rank_info *worst; /* least exactly aligned clock; NULL: none */
+	const struct rank_info
+		*apart; /* second clock that is placed by its wall clock; NULL: none */
 	uint32_t references;
-	uint64_t error_ns; /* of the wall clocks that are used, two of them; 0: unknown */
+	uint64_t error_ns; /* maximum error between two wall clocks, ns; 0: unknown */
 };
 
-/* Finds the clocks of a result's ranks, which must outlive them. False: no memory. */
+/* Finds the clocks. The result must outlive `clocks`. Returns false if out of memory. */
 bool rank_clocks_find(const struct result *result, struct rank_clocks *clocks);
 
-/* Frees the list, of a failed search as well. */
+/* Frees the list, also after a failure. */
 void rank_clocks_release(struct rank_clocks *clocks);
 
 #endif

@@ -13,7 +13,10 @@
 
 #define GAPS_SHOWN 4
 
-/* "4 to 7, 9", of a job of so many ranks; false: none is missing, or it is not known. */
+/*
+ * Lists the missing ranks: "4 to 7, 9". Returns false if no rank is missing, or the job's size is
+ * unknown.
+ */
 static bool missing_text(const struct result *r, char *text, size_t size)
 {
 	uint32_t next = 0, gaps = 0;
@@ -34,7 +37,7 @@ static bool missing_text(const struct result *r, char *text, size_t size)
 	return gaps > 0;
 }
 
-/* "rank 3 (node1)"; on one machine "rank 3". */
+/* Returns "rank 3 (node1)", or "rank 3" on one machine. */
 #define RANK_BYTES 96
 static const char *rank_text(char text[RANK_BYTES], const struct result *r,
 			     const struct rank_info *rank)
@@ -46,7 +49,7 @@ static const char *rank_text(char text[RANK_BYTES], const struct result *r,
 	return text;
 }
 
-/* "node1"; without a name "the machine of rank 3". */
+/* Returns "node1", or "the machine of rank 3" without a host name. */
 static const char *machine_text(char text[RANK_BYTES], const struct rank_info *rank)
 {
 	if (rank->host)
@@ -128,7 +131,10 @@ static void report_clocks(struct log *log, const struct result *r, const struct 
 
 /* ---- ranks ---- */
 
-/* In a job with collectives a slow rank is the one that computes while the others wait in them. */
+/*
+ * Reports the ranks with most and least GPU time outside collectives. A slow rank computes while
+ * the others wait in collectives.
+ */
 static void report_slowest(struct log *log, const struct result *r, const struct rank_time *times)
 {
 	char most_text[QUANTITY_BYTES], least_text[QUANTITY_BYTES];
@@ -160,7 +166,7 @@ static void report_slowest(struct log *log, const struct result *r, const struct
 			 rank_text(least_rank, r, &r->ranks[least]), least_text);
 }
 
-/* The machine whose ranks others waited for longest, if these are several of several machines. */
+/* Reports the machine whose ranks others waited for longest, if it has several such ranks. */
 static void report_late_machine(struct log *log, const struct result *r,
 				const struct rank_time *times, const struct rank_clocks *c)
 {
@@ -196,7 +202,7 @@ static bool is_later(const struct result *r, const struct rank_time *times, uint
 	return r->ranks[a].came_last > r->ranks[b].came_last;
 }
 
-/* The rank that others waited for longest in collectives. */
+/* Reports the rank that others waited for longest in collectives. */
 static void report_late(struct log *log, const struct result *r, const struct rank_time *times,
 			const struct rank_clocks *c)
 {
@@ -248,7 +254,7 @@ static uint64_t rank_end_ns(const struct rank_info *rank)
 	return saturated_sum(rank->start_ns, rank->elapsed_ns);
 }
 
-/* Reports the rank that ended first with a failure: mostly it made the job end. */
+/* Reports the failed rank that ended first: usually it ended the job. */
 static void report_failed(struct log *log, const struct result *r)
 {
 	const struct rank_info *first = NULL;
@@ -269,7 +275,7 @@ static void report_failed(struct log *log, const struct result *r)
 			 r->rank_count, rank_text(rank, r, first), first->exit_status);
 }
 
-/* Ranks of one job agree on its size. */
+/* Warns if the ranks disagree on the size of the job. */
 static void report_sizes(struct log *log, const struct result *r)
 {
 	const struct rank_info *known = NULL;
@@ -292,7 +298,10 @@ static void report_sizes(struct log *log, const struct result *r)
 	}
 }
 
-/* They run together. A capture that an earlier job left in the folder does not. */
+/*
+ * Warns if a rank ended before another one began. Captures of an earlier job may have remained in
+ * the folder.
+ */
 static void report_times(struct log *log, const struct result *r)
 {
 	const struct rank_info *ended = NULL, *began = NULL;

@@ -9,11 +9,11 @@
 #include "profiler/tables/report_tables.h"
 
 #define LINES 10
-#define TEXT_LEAST 24 /* columns for what is last */
-#define TEXT_MOST 160 /* of a text, where no terminal cuts it */
-#define GAP 3         /* before it */
+#define TEXT_LEAST 24 /* minimum columns of the last cell */
+#define TEXT_MOST 160 /* maximum of a text without a terminal */
+#define GAP 3         /* spaces before the last cell */
 
-/* Widths that lines are cut to. */
+/* Limits of lines. */
 struct fit {
 	unsigned int width;
 	bool is_terminal;
@@ -48,9 +48,9 @@ static const char *cell_text(char text[QUANTITY_BYTES], const struct result *r,
 }
 
 /*
- * Prints the last column, in so many columns. Ends of texts tell them apart as much as their
- * beginnings do ("sm__warps_active.avg.pct_of_peak_sustained_active"): texts are cut in between.
- * Frames are cut at the end.
+ * Prints the last cell, cut to `columns`. Texts are cut in the middle, since their ends differ as
+ * much as their beginnings ("sm__warps_active.avg.pct_of_peak_sustained_active"). Frames are cut
+ * at the end.
  */
 static void print_last(struct log *log, const char *line, const char *text, unsigned int columns,
 		       bool is_text)
@@ -71,7 +71,7 @@ static void print_last(struct log *log, const char *line, const char *text, unsi
 	log_row(log, "%s   %.*s\xe2\x80\xa6%s", line, bytes, text, end);
 }
 
-/* One line of the table: `row` NULL for its head. */
+/* Prints a line of a table; the head if `row` is NULL. */
 static void print_line(struct log *log, const struct result *r, const struct report_table *f,
 		       const union report_cell *row, const struct fit *fit)
 {
@@ -94,7 +94,7 @@ static void print_line(struct log *log, const struct result *r, const struct rep
 			print_last(log, line, text, left, c->kind == REPORT_CELL_TEXT);
 			return;
 		}
-		/* a number that is too wide moves the rest of its line */
+		/* a number that is too wide shifts the rest of the line */
 		if (used + strlen(text) + c->width + 2 < sizeof(line))
 			used += (unsigned int)snprintf(line + used, sizeof(line) - used, " %*s",
 						       c->width, text);
@@ -102,7 +102,7 @@ static void print_line(struct log *log, const struct result *r, const struct rep
 	log_row(log, "%s", line);
 }
 
-/* Prints what the row shares with the one before, unless it is printed already. */
+/* Prints the cells shown above rows, unless the previous row has equal ones. */
 static void print_above(struct log *log, const struct report_table *f, uint32_t row,
 			unsigned int width)
 {

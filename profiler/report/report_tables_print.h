@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables beside the profile (report_table.h) as text: ten rows each, with their notes below
- * them.
+ * Prints the tables beside the profile (report_table.h): ten rows each, followed by their notes.
  */
 #ifndef PROFILER_REPORT_REPORT_TABLES_PRINT_H
 #define PROFILER_REPORT_REPORT_TABLES_PRINT_H
@@ -11,9 +10,9 @@
 #include "profiler/model/result.h"
 
 /*
- * `width`: columns of the terminal; what is last in a row is cut to it. Where it is none, names of
- * functions, metrics and memory are whole, for scripts and logs; names of kernels, which may be of
- * any length, are cut all the same.
+ * Prints all tables. The last cell of a row is cut to `width` columns. Without a terminal, names
+ * of functions, metrics and memory stay whole for scripts and logs. Names of kernels may have any
+ * length, and are always cut.
  */
 void report_tables_print(struct log *log, const struct result *result, unsigned int width,
 			 bool is_terminal);

@@ -6,7 +6,7 @@
 
 struct listing {
 	struct log *log;
-	bool is_incomplete; /* what is listed: this, or losses */
+	bool is_incomplete; /* kind to list: incomplete data, or losses */
 	uint32_t lines;
 };
 

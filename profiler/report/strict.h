@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --strict: nothing was lost and nothing is unmatched, as far as is known.
+ * Checks --strict: nothing known was lost or unmatched.
  */
 #ifndef PROFILER_REPORT_STRICT_H
 #define PROFILER_REPORT_STRICT_H
@@ -10,14 +10,14 @@
 #include "profiler/model/result.h"
 
 /*
- * Returns whether that holds; otherwise logs each reason. `not_kept`: stacks and names that naming
- * left out; `lost_spans`: those that a collector did not get; `not_pushed`: engines without the
+ * Returns whether nothing was lost, and logs each loss. `not_kept` counts stacks and names that
+ * naming dropped, `lost_spans` spans that did not arrive, and `not_pushed` engines without the
  * profile.
  */
 bool strict_check(struct log *log, const struct totals *totals, uint64_t not_kept,
 		  uint64_t lost_spans, uint32_t not_pushed);
 
-/* Reports the same as a table; below it, what is incomplete (losses.h). */
+/* Prints the losses as a table, followed by incomplete data (losses.h). */
 void strict_report(struct log *log, const struct totals *totals, uint64_t not_kept);
 
 #endif

@@ -14,8 +14,8 @@
 #include "symbolize/util/saturate.h"
 
 /*
- * Returns whether work behind the part that is recorded is worth a line. Half a second of it is
- * always seen, so only where it is half of what was recorded or more may the part be misplaced.
+ * Returns whether work after the recorded part deserves a line. Up to half a second of such work
+ * is normal. At half of the recorded time or more, the part may be misplaced.
  */
 static bool is_notable_after(const struct log *log, const struct ledger *l)
 {
@@ -27,7 +27,7 @@ static bool is_notable_after(const struct log *log, const struct ledger *l)
 	       (log->level >= LOG_VERBOSE || l->outside.after_ns >= recorded_ns / 2);
 }
 
-/* Reports what was recorded and is left out, or has no launch. */
+/* Reports operations outside the recorded part, and operations without a launch. */
 static void report_outside(struct log *log, const struct ledger *ledger)
 {
 	const struct ledger_outside *l = &ledger->outside;
@@ -55,7 +55,7 @@ static void report_outside(struct log *log, const struct ledger *ledger)
 		    ms(l->earlier_ns));
 }
 
-/* The last part of the run; what was lost, and how stacks were taken, is said of all of it. */
+/* Reports the last part of a run. Losses and stacks are reported for the whole run. */
 static void report_last(struct log *log, const struct measure *m, const struct ledger *ledger,
 			uint64_t length_ns)
 {
@@ -74,7 +74,7 @@ static void report_last(struct log *log, const struct measure *m, const struct l
 	report_outside(log, ledger);
 }
 
-/* Reports what programs chose by their ranges. */
+/* Reports the parts of the run that NVTX ranges selected. */
 static void report_ranges(struct log *log, const struct measure *m, const struct ledger_outside *l)
 {
 	char names[MEASURE_RANGES_BYTES], by[sizeof(l->entered_by) + 80] = "";
@@ -94,7 +94,7 @@ static void report_ranges(struct log *log, const struct measure *m, const struct
 		    by);
 }
 
-/* Which part of the run, and what was seen of the rest. */
+/* Reports the recorded part of the run, and operations outside it. */
 static void report_part(struct log *log, const struct measure *m, const struct totals *t)
 {
 	const struct ledger_outside *l = &t->ledger->outside;
@@ -103,8 +103,7 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 
 	if (m->ranges)
 		report_ranges(log, m, l);
-	if (!is_part_of_run(
-		    m)) { /* there is something of processes that already ran, and after `stop` */
+	if (!is_part_of_run(m)) { /* attached processes and `stop` also leave operations outside */
 		if (!m->ranges &&
 		    (l->before || is_notable_after(log, t->ledger) || l->unended || l->earlier))
 			log_line(log, "Recorded: %s",
@@ -114,7 +113,7 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 		return;
 	}
 	if (left == 0 && !l->not_held_ns) {
-		if (!m->attached) /* there the session has said so */
+		if (!m->attached) /* with attach the session has printed this */
 			log_warn(log,
 				 "the end came after %s, before --delay was over: nothing was "
 				 "recorded",
@@ -291,7 +290,7 @@ void summary_report_idle_threads(struct log *log, const struct result *result)
 
 /* ---- names ---- */
 
-/* Says where the debug information is that is not read, and what to do. */
+/* Reports debug information that cannot be read, and what to do. */
 static void report_unread(struct log *log, const struct unnamed *u)
 {
 	static const char *const texts[] = {
@@ -355,7 +354,7 @@ static void report_empty(struct log *log, const struct measure *m, const struct 
 		log_warn(log, "the profile is empty: no GPU time was recorded");
 }
 
-/* "3.250 s"; in units, "12" */
+/* Formats "3.250 s", or "12" in units. */
 static const char *amount(char text[48], uint64_t amount, const char *unit)
 {
 	if (!unit)
@@ -365,7 +364,10 @@ static const char *amount(char text[48], uint64_t amount, const char *unit)
 	return text;
 }
 
-/* "3.250 s", "3250 us"; "12 x 20 ms" in periods of samples, for not all of it was sampled. */
+/*
+ * Formats "3.250 s" or "3250 us". Samples are shown as "12 x 20 ms", since their number is
+ * rounded.
+ */
 static const char *whole_amount(char text[96], uint64_t total, const char *unit,
 				const struct totals *t)
 {
@@ -380,8 +382,8 @@ static const char *whole_amount(char text[96], uint64_t total, const char *unit,
 }
 
 /*
- * Rounding keeps the sum: what is left out is not lost, but counts for other stacks. Where nothing
- * is left, report_empty has said so.
+ * Reports stacks that round to 0. Rounding keeps the sum: their time counts for other stacks.
+ * report_empty covers an empty profile.
  */
 static void report_omitted(struct log *log, const struct summary_written *w)
 {
@@ -434,8 +436,8 @@ void summary_report_written(struct log *log, const struct measure *measure,
 /* ---- what it cost ---- */
 
 /*
- * Returns the CPU time of the programs in which the library's is a part: ns; 0: not known, as what
- * is known ends before the programs do, or begins after they did.
+ * Returns the programs' CPU time in ns, which includes the library's. Returns 0 if the known time
+ * does not cover the whole run of the programs.
  */
 static uint64_t cpu_with_library_ns(const struct totals *t)
 {
@@ -455,7 +457,7 @@ static void cost_in_program(char *text, size_t size, const struct totals *t)
 	char time[QUANTITY_BYTES], share[64];
 
 	if (ns > whole_ns && t->ledger->cpu.used_ns && whole_ns)
-		ns = whole_ns; /* it is estimated from a part of the launches */
+		ns = whole_ns; /* the library's time is estimated from some of the launches */
 	snprintf(share, sizeof(share), " (%.1f %% of its CPU time)", percent_of(ns, whole_ns));
 	snprintf(text, size, "%s%s in the program%s, ", traced->without_goodbye ? "at least " : "",
 		 time_text(time, (double)ns),
@@ -471,7 +473,7 @@ void summary_report_cost(struct log *log, const struct totals *totals)
 
 	const struct ledger_pipe *traced = &totals->ledger->pipe;
 
-	/* programs say it in their goodbye */
+	/* programs report their cost in the goodbye */
 	if (traced->processes > traced->without_goodbye)
 		cost_in_program(program, sizeof(program), totals);
 	if (cost->kernel_ns > 0)

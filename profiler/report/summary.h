@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The summary at the end of a run, on stderr: what was counted, matched, lost and written. A line
- * accounts for everything that is missing from the profile.
+ * Prints the summary of a run on stderr: counts, matches, losses and outputs. Everything that is
+ * missing from the profile has a line.
  */
 #ifndef PROFILER_REPORT_SUMMARY_H
 #define PROFILER_REPORT_SUMMARY_H
@@ -11,38 +11,40 @@
 #include "profiler/model/cut_stacks.h"
 #include "profiler/model/result.h"
 
-/* Printed before names are looked up, which takes a moment. `devices`: those of the ledger's rows.
+/*
+ * Prints the first part, before names are looked up, which takes time. `devices` belong to the
+ * ledger's rows.
  */
 void summary_report(struct log *log, const struct measure *measure, const struct totals *totals,
 		    const struct devices *devices);
 
-/* With -v: for what reasons stacks are cut, and in which files most of them. */
+/* Lists the most frequent reasons and files of cut stacks (-v). */
 void summary_report_cut(struct log *log, const struct cut_stacks *cut,
 			struct symbolizer *symbolizer);
 
-/* How long threads that only wait for work were blocked there (shape/idle_threads.h). */
+/* Reports how long threads without work were blocked (shape/idle_threads.h). */
 void summary_report_idle_threads(struct log *log, const struct result *result);
 
-/* Reports where names are missing, and why. */
+/* Reports missing names and the reasons. */
 void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);
 
-/* An output that was written to a file. */
+/* A written output. */
 struct summary_written {
 	const char *file;
 	const char *item; /* "stack" */
-	bool is_first;    /* of several: why a profile is empty is said once */
-	const char *unit; /* "samples", "us", "ns"; NULL: totals are in ns, and shown as times */
-	const struct weight *weight; /* what totals are; NULL: times */
+	bool is_first;    /* first output: reports why a profile is empty */
+	const char *unit; /* "samples", "us", "ns"; NULL: totals are ns, shown as times */
+	const struct weight *weight; /* weight of the totals; NULL: time */
 	struct written written;
 };
 void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *written);
 
 /*
- * Reports what the run cost, after everything else: in the program, in the operating system, in
- * the profiler, whose own CPU time and memory `totals` has up to now. The time in the
- * program has its share of the programs' CPU time, and is at most that; where the latter is known
- * for a part of their run alone (-p, -d, processes that outlive the command), it has none.
+ * Reports the cost of profiling at the very end: in the program, in the operating system, and in
+ * the profiler. `totals` has the profiler's CPU time and memory so far. The time in the program is
+ * shown as a share of the programs' CPU time, and is at most that time. There is no share if that
+ * time is known only in part (-p, -d, processes that outlive the command).
  */
 void summary_report_cost(struct log *log, const struct totals *totals);
 

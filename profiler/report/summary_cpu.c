@@ -24,9 +24,7 @@ void summary_samples(struct log *log, const struct measure *m, const struct ledg
 		log_line(log, "Samples: %s%s%s", cpu, cpu[0] && gpu[0] ? ", " : "", gpu);
 }
 
-/*
- * Reports what was sampled beside what was charged: from a hundred samples on, or where it lacks.
- */
+/* Reports sampled and charged CPU time, from 100 samples on, or if some time has no sample. */
 void summary_cpu(struct log *log, const struct measure *m, const struct totals *t)
 {
 	const struct ledger_cpu *cpu = &t->ledger->cpu;
@@ -34,16 +32,18 @@ void summary_cpu(struct log *log, const struct measure *m, const struct totals *
 	double sampled = (double)saturated_sum(cpu->samples, cpu->in_calls) * (double)t->sample_ns;
 	double rest = (double)cpu->not_sampled_ns;
 
-	if ((m->wall || m->idle) && sampled > 0) /* samples stand for what their threads ran */
+	if ((m->wall || m->idle) && sampled > 0) /* with --wall and --idle, samples stand for the
+						    time that their threads ran */
 		sampled = used > rest ? used - rest : 0;
 
-	/* of a part of the run it may not be known how much was used */
+	/* the charged time of a part may be unknown */
 	if (!m->samples_cpu || (is_part_of_run(m) && !cpu->used_ns) || m->ranges || used <= 0 ||
 	    (used < 100 * (double)t->sample_ns && rest <= 0))
 		return;
 	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9, sampled / 1e9,
 		 100 * sampled / used, rest > 0 ? ", the rest is [not sampled]" : "");
-	if (rest > 0.05 * used && !m->wall && !m->idle) /* there each thread has a rest */
+	if (rest > 0.05 * used && !m->wall &&
+	    !m->idle) /* there each thread has an unsampled rest */
 		log_warn(log, "%.0f %% of the CPU time has no sample: %s", 100 * rest / used,
 			 2 * (double)cpu->dropped * (double)t->sample_ns > rest
 				 ? "samples were dropped, see below"
@@ -52,7 +52,7 @@ void summary_cpu(struct log *log, const struct measure *m, const struct totals *
 				   "sampling period");
 }
 
-/* Why devices were idle. */
+/* Reports the reasons for idle GPUs. */
 void summary_idle(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_idle *idle = &l->idle;
@@ -86,7 +86,7 @@ void summary_idle(struct log *log, const struct measure *m, const struct ledger 
 				 parts[i].what);
 }
 
-/* Reports where threads' time went: "futex 1.250 s" by kind, the longest first. */
+/* Reports off-CPU time by kind, longest first: "futex 1.250 s". */
 void summary_wall(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_wall *wall = &l->wall;
@@ -143,7 +143,7 @@ void summary_wall(struct log *log, const struct measure *m, const struct ledger 
 		    "at once, or they ended last");
 }
 
-/* Reports what threads did for others that wait for them. */
+/* Reports work of threads that is shown under the threads that waited for it. */
 void summary_async_parents(struct log *log, const struct ledger *l)
 {
 	uint64_t launches = l->launches.handed, samples = l->cpu.handed;
@@ -163,7 +163,7 @@ void summary_async_parents(struct log *log, const struct ledger *l)
 			 l->cpu.without_parent, plural(l->cpu.without_parent));
 }
 
-/* Reports where stacks came from, and how many of them are whole. */
+/* Reports the source of stacks, and the share of whole stacks. */
 void summary_stacks(struct log *log, const struct ledger *l)
 {
 	uint64_t taken = l->launches.with_stack + l->launches.by_probe;
@@ -182,7 +182,8 @@ void summary_stacks(struct log *log, const struct ledger *l)
 }
 
 /*
- * Reports how many launches have no stack of their own, and how good the stacks are that they got.
+ * Reports launches without a stack of their own (--max-overhead), and the error of the stacks they
+ * got.
  */
 void summary_spread(struct log *log, const struct measure *m, const struct ledger *l)
 {

@@ -82,7 +82,7 @@ void summary_odd_launches(struct log *log, const struct ledger *l)
 		    "are not recorded: --unified-memory records them");
 }
 
-/* Samples of launches, and what that costs. */
+/* Reports PC samples by launch, and their cost. */
 static void report_exact_stalls(struct log *log, const struct ledger_stalls *stalls)
 {
 	uint64_t others = stalls->samples -
@@ -101,7 +101,7 @@ static void report_exact_stalls(struct log *log, const struct ledger_stalls *sta
 			 percent_of(stalls->mean_ns, stalls->split_ns));
 }
 
-/* Samples of where kernels' warps were: how much they explain, and what is missing. */
+/* Reports PC samples: how much kernel time they explain, and which are missing. */
 void summary_stalls(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_stalls *stalls = &l->stalls;
@@ -138,7 +138,7 @@ void summary_stalls(struct log *log, const struct measure *m, const struct ledge
 		    "  # line table{|s} of device code could not be read, or {is|are} too large");
 }
 
-/* Reports timed calls, where CUPTI could not be used; a message has given the reason. */
+/* Reports timed calls, used instead of CUPTI. Another message has the reason. */
 void summary_calls(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_calls *c = &l->calls;
@@ -146,7 +146,8 @@ void summary_calls(struct log *log, const struct measure *m, const struct ledger
 	if (c->processes == 0)
 		return;
 	if (!c->timed && !c->lost && c->processes <= summary_count_causes(&l->processes))
-		return; /* another line tells of them, and that their calls were not timed */
+		return; /* another line reports these processes, and that their calls were not timed
+			 */
 	if (m->attached && !m->injects)
 		log_line(log, "GPU time is not measured with --no-inject; the wall time of CUDA "
 			      "calls is shown instead");
@@ -167,7 +168,7 @@ void summary_calls(struct log *log, const struct measure *m, const struct ledger
 		    "  # more {was|were} lost: the machine was too busy to read {it|them} in time");
 }
 
-/* "3 CPU samples and 1 launch were dropped: ..." */
+/* Reports dropped records: "3 CPU samples and 1 launch were dropped: ...". */
 void summary_dropped(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	uint64_t all = saturated_sum(l->cpu.dropped, l->launches.dropped);
@@ -188,7 +189,7 @@ void summary_dropped(struct log *log, const struct measure *m, const struct ledg
 			 pick(all, "was", "were"), pick(all, "it", "them"));
 }
 
-/* How many launches have counters, and why the others have none. */
+/* Reports launches with counters, and reasons for launches without counters. */
 void summary_counters(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_counters *c = &l->counters;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the summary (summary.h): each reports something if there is any of it.
+ * Declares the parts of the summary (summary.h). A part prints nothing if it has nothing to
+ * report.
  */
 #ifndef PROFILER_REPORT_SUMMARY_PRIVATE_H
 #define PROFILER_REPORT_SUMMARY_PRIVATE_H
@@ -9,7 +10,7 @@
 #include <stdint.h>
 #include "profiler/report/summary.h"
 
-/* Singular or plural. */
+/* Returns the singular or the plural. */
 static inline const char *pick(uint64_t count, const char *one, const char *many)
 {
 	return count == 1 ? one : many;
@@ -25,19 +26,19 @@ static inline double ms(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-/* Returns whether there is anything to report about the GPU. */
+/* Returns whether any process used the GPU. */
 static inline bool used_gpu(const struct ledger *l)
 {
 	return l->pipe.processes > 0 || l->calls.processes > 0;
 }
 
-/* Returns the name of what the programs wrote to. */
+/* Returns the name of the medium that programs wrote to. */
 static inline const char *stream(const struct measure *m)
 {
 	return m->alone ? "trace" : "pipe";
 }
 
-/* Only a part of the run was recorded. */
+/* Returns whether only a part of the run was recorded. */
 static inline bool is_part_of_run(const struct measure *m)
 {
 	return m->delay_ns || m->duration_ns || m->last_ns;

@@ -35,7 +35,10 @@ static const char *remedy_of(enum untraced_cause cause)
 	return remedies[cause];
 }
 
-/* Reports processes that may have used CUDA: by cause, unless some turned out to be traced. */
+/*
+ * Reports processes that may have used CUDA: by cause, unless some of them turned out to be
+ * traced.
+ */
 static void report_unsure(struct log *log, const struct ledger_processes *p)
 {
 	uint64_t known = 0, counts[UNTRACED_CAUSES] = {0};
@@ -58,7 +61,7 @@ static void report_unsure(struct log *log, const struct ledger_processes *p)
 	}
 }
 
-/* Processes that should have been traced, or may have: each with what to do. */
+/* Reports untraced processes, and what to do. */
 void summary_untraced(struct log *log, const struct ledger_processes *p)
 {
 	log_warn_if(
@@ -72,7 +75,7 @@ void summary_untraced(struct log *log, const struct ledger_processes *p)
 	report_unsure(log, p);
 }
 
-/* Counts processes of all causes. */
+/* Returns the number of processes with any known cause. */
 uint64_t summary_count_causes(const struct ledger_processes *p)
 {
 	uint64_t sum = 0;
@@ -82,7 +85,7 @@ uint64_t summary_count_causes(const struct ledger_processes *p)
 	return sum;
 }
 
-/* Reports why a profile has no GPU part. */
+/* Reports why a profile has no GPU time. */
 void summary_no_gpu(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	if (used_gpu(l) || l->processes.never_started || l->processes.untraced ||
@@ -94,8 +97,8 @@ void summary_no_gpu(struct log *log, const struct measure *m, const struct ledge
 		return;
 	}
 	if (m->ranges && !l->outside.ranges)
-		return;        /* a line has said that nothing was recorded */
-	if (is_part_of_run(m)) /* it may have, before or after */
+		return;        /* report_ranges has printed that nothing was recorded */
+	if (is_part_of_run(m)) /* CUDA may have been used before or after */
 		log_line(log, "No process used CUDA up to the end of what was recorded");
 	else if (l->processes.unwatched)
 		log_warn(log,
@@ -106,7 +109,7 @@ void summary_no_gpu(struct log *log, const struct measure *m, const struct ledge
 					: "The profile is empty");
 	else if (!m->samples_cpu)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
-	else /* where there is none, the line about an empty profile says so */
+	else /* without CPU time, the line about an empty profile follows */
 		log_warn(log, "the command did not use CUDA%s",
 			 l->cpu.samples || l->cpu.not_sampled_ns
 				 ? ": this profile has CPU time only"
@@ -115,7 +118,7 @@ void summary_no_gpu(struct log *log, const struct measure *m, const struct ledge
 
 #define LAUNCHES_TEXT_BYTES 80
 
-/* "; 12 of their kernel launches have no record" */
+/* Writes "; 12 of their kernel launches have no record". */
 static const char *launches_text(char text[LAUNCHES_TEXT_BYTES], uint32_t processes,
 				 uint64_t launches)
 {
@@ -127,7 +130,7 @@ static const char *launches_text(char text[LAUNCHES_TEXT_BYTES], uint32_t proces
 	return text;
 }
 
-/* Processes that ended without a goodbye, by what ended them. */
+/* Reports processes that ended without a goodbye, by kind of end. */
 static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool alone)
 {
 	uint64_t known = (uint64_t)pipe->killed + pipe->exited;
@@ -156,7 +159,7 @@ static void report_ends(struct log *log, const struct ledger_pipe *pipe, bool al
 		    alone ? ", or the disk full" : "", alone ? ", or all that found no room" : "");
 }
 
-/* Reports what did not arrive from traced processes, and why. */
+/* Reports data of traced processes that did not arrive, and the reasons. */
 static void report_broken_off(struct log *log, const struct totals *t)
 {
 	const struct ledger_pipe *pipe = &t->ledger->pipe;

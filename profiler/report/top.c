@@ -18,7 +18,7 @@
 #define DEVICES 8
 #define NAME_WIDTH_MIN 24
 #define ELLIPSIS "\xe2\x80\xa6"
-#define COLUMNS_WIDTH 52 /* of what stands before the names, at most */
+#define COLUMNS_WIDTH 52 /* columns before the names, at most */
 
 /* ---- lines ---- */
 
@@ -42,12 +42,12 @@ int top_fitting(const char *name, unsigned int width)
 }
 
 /*
- * Returns the part of a name behind so many of its outer scopes that it fits behind an ellipsis;
- * NULL: none fits. A function's own name, at the end, tells more than its scopes do.
+ * Returns the end of a name that fits behind an ellipsis, without outer scopes. Returns NULL if
+ * none fits. A function's own name says more than its scopes.
  */
 static const char *behind_scopes(const char *name, unsigned int width)
 {
-	unsigned int depth = 0; /* of brackets */
+	unsigned int depth = 0; /* nesting of brackets */
 
 	for (const char *at = name; *at; at++) {
 		if (strchr("<([{", *at))
@@ -72,13 +72,16 @@ struct top_name top_name(const char *name, unsigned int width)
 }
 
 enum columns {
-	COLUMNS_WORK,    /* number, time, mean */
-	COLUMNS_COPIES,  /* number, time, bytes a second */
-	COLUMNS_SAMPLES, /* number, own time, total time with a share of its own */
+	COLUMNS_WORK,    /* count, time, mean */
+	COLUMNS_COPIES,  /* count, time, bytes per second */
+	COLUMNS_SAMPLES, /* count, own time, total time with its share */
 	COLUMNS_TIME     /* time */
 };
 
-/* Total times overlap: they have no rest. */
+/*
+ * Prints a row of the CPU functions. The row of the rest has no total time, since total times
+ * overlap.
+ */
 static void print_function(struct log *log, const struct hot_spot_table *t,
 			   const struct hot_spot *e, const char *name, unsigned int width)
 {
@@ -119,8 +122,9 @@ static void print_entry(struct log *log, const struct hot_spot_table *t, enum co
 static void print_table(struct log *log, const struct hot_spot_table *t, const char *title,
 			const char *note, enum columns columns, uint32_t lines, unsigned int width)
 {
-	struct hot_spot rest = t->whole;                           /* without a frame */
-	uint32_t shown = t->count <= lines + 1 ? t->count : lines; /* no line for one row */
+	struct hot_spot rest = t->whole; /* has no frame */
+	uint32_t shown =
+		t->count <= lines + 1 ? t->count : lines; /* a rest of one row is shown itself */
 	char text[40];
 
 	if (t->whole.count == 0 && t->whole.ns == 0)
@@ -156,7 +160,7 @@ bool top_is_on_terminal(void)
 
 #define LINE_BYTES 2048
 
-/* "3.214 s (37.3 %)" */
+/* Appends "3.214 s (37.3 %)". */
 static void add_time(char line[LINE_BYTES], const char *before, uint64_t ns, uint64_t whole_ns)
 {
 	char time[24];
@@ -165,7 +169,7 @@ static void add_time(char line[LINE_BYTES], const char *before, uint64_t ns, uin
 		    percent_of(ns, whole_ns));
 }
 
-/* The timeline lacks events, so that more may have happened than it shows. */
+/* Returns whether the timeline lacks events, so that more may have happened. */
 static bool lacks_events(const struct result *r)
 {
 	return r->totals.ledger->timeline.lost > 0;
@@ -189,8 +193,8 @@ static void add_busy(char line[LINE_BYTES], const struct busy *busy, uint64_t wh
 }
 
 /*
- * The result is from before the command's end (-d): its time is not known. (A part that lasts to
- * the end, as that of --last, ends with the run.)
+ * Returns whether the command goes on after the result (-d), so that its run time is unknown. A
+ * part that lasts to the end of the run, such as that of --last, ends with the run.
  */
 static bool goes_on(const struct totals *t)
 {
@@ -198,7 +202,7 @@ static bool goes_on(const struct totals *t)
 	       t->measure.delay_ns + t->measure.duration_ns < t->elapsed_ns;
 }
 
-/* Shares are those of the time that is shown. */
+/* Prints the times of the run. Shares refer to the shown time. */
 static void print_times(struct log *log, const struct result *r, const struct hot_spots *d,
 			const struct busy *busy)
 {
@@ -209,7 +213,8 @@ static void print_times(struct log *log, const struct result *r, const struct ho
 
 	result_time_range(r, &from, &to);
 	append_text(line, LINE_BYTES, "The run took %s", time_text(time, (double)t->elapsed_ns));
-	if (t->measure.samples_cpu || !(t->measure.attached || t->measure.alone)) /* it is known */
+	if (t->measure.samples_cpu ||
+	    !(t->measure.attached || t->measure.alone)) /* the CPU time is known */
 		add_time(line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
 	if (t->shown) {
 		if (!goes_on(t))
@@ -243,7 +248,7 @@ static void print_gaps(struct log *log, const struct result *r, const struct bus
 	if (lacks_events(r)) {
 		append_text(line, LINE_BYTES, ": %" PRIu64 " events are missing from the timeline",
 			    r->totals.ledger->timeline.lost);
-		count = 0; /* what looks like a gap may be none */
+		count = 0; /* a seeming gap may have lost events */
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t start_ns = gaps[i].start - r->totals.start_ns;
@@ -276,7 +281,7 @@ void top_report_cost(struct log *log, const struct totals *t)
 static const struct {
 	size_t table;
 	enum columns columns;
-	uint32_t lines; /* of TOP_SHORT */
+	uint32_t lines; /* lines of TOP_SHORT; 0: not shown */
 	bool is_of_timeline;
 	const char *title;
 } tables[] = {
@@ -303,7 +308,7 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 	struct busy *busy = d ? busy_new(result, BUSY_SPANS_MAX) : NULL;
 
 	if (!d)
-		return; /* the profile itself is written all the same */
+		return; /* out of memory: the profile is still written */
 	if (result->timeline && size == TOP_FULL)
 		hot_spots_add_timeline(d, result, busy && busy->span_count ? busy : NULL);
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;

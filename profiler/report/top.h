@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of a run: its times, then where most of them went, a table for each question that
- * hot_spots.h answers, and what was lost.
+ * Prints the report of a run: its times, tables of the largest entries (hot_spots.h), and losses.
  *
- * A table ends with a line for all that it leaves out, so that it adds up to the run's total. The
- * functions on the CPU have their own time, which adds up, and their total time with what they
- * call.
- *
- * GPU time is the sum of the operations' times; with a timeline, there is also the time that each
- * GPU worked, where work of several streams counts once (busy.h).
+ * A table ends with a line for the rest, so that it adds up to the total. Functions on the CPU
+ * have own time, which adds up, and total time, which includes their callees. GPU time is the sum
+ * of all operations. With a timeline there is also the busy time of each GPU, which counts
+ * overlapping work once (busy.h).
  */
 #ifndef PROFILER_REPORT_TOP_H
 #define PROFILER_REPORT_TOP_H
@@ -18,41 +15,39 @@
 #include "profiler/model/result.h"
 
 enum top_size {
-	TOP_SHORT, /* for the end of each run on a terminal: at most TOP_SHORT_LINES */
+	TOP_SHORT, /* at the end of a run on a terminal: at most TOP_SHORT_LINES */
 	TOP_FULL
 };
 #define TOP_SHORT_LINES 25
 
-/* `width`: columns of the terminal; names are cut to it. */
+/* Prints the report. Names are cut to `width` columns. */
 void top_report(struct log *log, const struct result *result, enum top_size size,
 		unsigned int width);
 
 /*
- * Reports what profiling cost, in one line: after a full report that no summary follows, which
- * would end with the same (summary_report_cost). For a trace: what the library did.
+ * Reports the cost of profiling in one line, after a full report without a summary
+ * (summary_report_cost). For a trace, reports the cost of the library.
  */
 void top_report_cost(struct log *log, const struct totals *totals);
 
-/* Returns how many bytes of a name fit into so many columns (columns.h), with room for an ellipsis
- * if not all do. */
+/*
+ * Returns the number of bytes of a name that fit into `width` columns (columns.h). Reserves a
+ * column for an ellipsis if the name is cut.
+ */
 int top_fitting(const char *name, unsigned int width);
 
-/*
- * The part of a name that is shown: `bytes` of `text`, between ellipses where something is left
- * out.
- */
+/* Visible part of a name: `bytes` of `text`, with ellipses in place of cut parts. */
 struct top_name {
 	const char *before, *text;
 	int bytes;
 	const char *after;
 };
 
-/* Returns what fits into so many columns: all, or the end without outer scopes, or the beginning.
- */
+/* Returns the visible part: the whole name, its end without outer scopes, or its beginning. */
 struct top_name top_name(const char *name, unsigned int width);
 
-/* Returns the width of the terminal that stderr is; `otherwise` if it is none. */
-#define TOP_WIDTH 80 /* of the report */
+/* Returns the width of the terminal on stderr, or `otherwise` without a terminal. */
+#define TOP_WIDTH 80 /* default width of the report */
 unsigned int top_width(unsigned int otherwise);
 bool top_is_on_terminal(void);
 

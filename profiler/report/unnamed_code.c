@@ -7,7 +7,7 @@
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
-/* By the beginning of a file's name, which ends there or goes on with one of these. */
+/* Characters that may follow the beginning of a file's name. */
 #define FILE_ENDS ".-0123456789"
 
 static const struct {
@@ -32,15 +32,15 @@ static const struct {
 #define RUNTIMES (sizeof(runtimes) / sizeof(*runtimes))
 #define UNKNOWN UINT8_MAX
 
-/* Sums of what is inside a stack. */
+/* Properties of a stack. */
 struct inside {
 	bool has_unnamed;
 	uint8_t runtime;
 };
 
-/* CPU time by process. */
+/* CPU time of a process. */
 struct process {
-	uint32_t id; /* PLACE_UNKNOWN: of all, where they are not told apart */
+	uint32_t id; /* PLACE_UNKNOWN if processes are not separated */
 	uint64_t unnamed_ns, runtime_ns[RUNTIMES];
 };
 
@@ -63,7 +63,7 @@ static uint8_t runtime_of(const char *module)
 	return UNKNOWN;
 }
 
-/* By stack; NULL: out of memory. */
+/* Returns the properties of all stacks. Returns NULL if out of memory. */
 static struct inside *look_inside(const struct result *r)
 {
 	struct inside *list = calloc(r->stack_count + 1u, sizeof(*list));
@@ -156,7 +156,7 @@ void unnamed_code_report(struct log *log, const struct result *r)
 	for (uint32_t i = 0; i < r->row_count && is_complete; i++)
 		if (r->rows[i].kind == ROW_CPU)
 			is_complete = add_row(&counts, r, &r->rows[i], &inside[r->rows[i].stack]);
-	if (is_complete) /* else without memory for a hint */
+	if (is_complete) /* out of memory: no hint */
 		report(log, &counts);
 	record_set_release(&counts.set);
 	free(inside);

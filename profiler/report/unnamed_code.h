@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which runtime generated the code that has no names, and how it can be made to give them.
+ * Finds the runtime that generated unnamed code, and prints how the runtime can supply names.
  *
- * Where at least UNNAMED_CODE_PERCENT and UNNAMED_CODE_SAMPLES of the CPU samples have such code in
- * their stacks, one line says what to do about the runtime with most of it. A runtime is known by
- * its file in the stacks of the process: not only in those of its generated code, which may have no
- * whole stack at all.
+ * The hint appears if at least UNNAMED_CODE_PERCENT and UNNAMED_CODE_SAMPLES of the CPU samples
+ * have such code in their stacks. A runtime is recognized by its file in any stack of the process,
+ * since stacks of generated code may be incomplete.
  */
 #ifndef PROFILER_REPORT_UNNAMED_CODE_H
 #define PROFILER_REPORT_UNNAMED_CODE_H
@@ -14,7 +13,7 @@
 #include "profiler/model/result.h"
 
 #define UNNAMED_CODE_PERCENT 5
-#define UNNAMED_CODE_SAMPLES 6u /* fewer tell nothing */
+#define UNNAMED_CODE_SAMPLES 6u /* minimum for a hint */
 
 void unnamed_code_report(struct log *log, const struct result *result);
 

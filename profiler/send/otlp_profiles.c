@@ -53,12 +53,13 @@ enum { PLACE_ATTRIBUTES = PLACE_PARTS + 1 };
 struct writing {
 	const struct engine_profile *profile;
 	const struct result *result;
-	struct protobuf data;         /* message without the dictionary */
-	struct protobuf dictionary;   /* fields of the dictionary */
-	struct text_table strings;    /* number 0 is "" */
-	struct text_table attributes; /* "key\ value"; number + 1 is the attribute's index */
-	struct module_table modules;  /* number + 1 is the mapping's index */
-	uint32_t *stacks;             /* by stack of the result: index; 0: unused or empty */
+	struct protobuf data;       /* message without the dictionary */
+	struct protobuf dictionary; /* fields of the dictionary */
+	struct text_table strings;  /* number 0 is "" */
+	struct text_table
+		attributes; /* key, line feed, value; number + 1 is the attribute's index */
+	struct module_table modules; /* number + 1 is the mapping's index */
+	uint32_t *stacks;            /* by stack of the result: index; 0: unused or empty */
 	uint32_t stack_count;
 	uint32_t (*places)[PLACE_ATTRIBUTES]; /* by place: attribute indexes; 0 ends */
 	struct value_columns columns;
