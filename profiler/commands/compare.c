@@ -301,7 +301,7 @@ static bool read_baselines(struct comparing *c, const char *folder)
  * Ends this process together with its parent: reading a FIFO may block. Returns false if the
  * parent has ended.
  */
-static bool end_with(pid_t parent)
+static bool end_with_parent(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return getppid() == parent;
@@ -325,7 +325,7 @@ bool compare_check_baselines(struct log *log, const struct options *o,
 		whole.view = (struct view_options){.by = {.count = 0}};
 		c = new_comparing(log, &whole);
 		_exit(c && privilege_become_user(identity, false) == 0 &&
-				      privilege_drop_all() == 0 && end_with(parent) &&
+				      privilege_drop_all() == 0 && end_with_parent(parent) &&
 				      read_baselines(c, NULL)
 			      ? 0
 			      : EXIT_PROFILER_FAILED);

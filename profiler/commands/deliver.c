@@ -121,13 +121,13 @@ static void report_large(struct log *log, const struct options *o, uint32_t at,
 /* ---- room for the outputs ---- */
 
 /* A result whose timeline may shrink to make room for outputs. */
-struct spare {
+struct shrinkable {
 	struct result result;
 	struct ledger ledger; /* copy of the result's ledger */
 	uint64_t lost;        /* records that the timeline lost to make room */
 };
 
-static void spare_begin(struct spare *s, const struct result *result)
+static void shrinkable_init(struct shrinkable *s, const struct result *result)
 {
 	s->result = *result;
 	s->ledger = *result->totals.ledger;
@@ -135,7 +135,7 @@ static void spare_begin(struct spare *s, const struct result *result)
 	s->lost = 0;
 }
 
-static void note_lost(struct spare *s, uint64_t lost)
+static void note_lost(struct shrinkable *s, uint64_t lost)
 {
 	s->lost += lost;
 	s->ledger.timeline.lost += lost;
@@ -146,7 +146,7 @@ static void note_lost(struct spare *s, uint64_t lost)
 /*
  * Frees disk space of the timeline. Returns false if no space can be freed on that file system.
  */
-static bool give_room(struct spare *s, struct timeline *timeline, int beside)
+static bool shrink(struct shrinkable *s, struct timeline *timeline, int beside)
 {
 	uint64_t before = timeline ? timeline_stats(timeline).lost : 0;
 
@@ -158,8 +158,8 @@ static bool give_room(struct spare *s, struct timeline *timeline, int beside)
 
 /* The run, and its view if the options change what is shown. Each has its timeline. */
 struct delivered {
-	struct spare run, shown; /* `shown.result` is the input of the view */
-	struct view *view;       /* NULL if the run is shown unchanged */
+	struct shrinkable run, shown; /* `shown.result` is the input of the view */
+	struct view *view;            /* NULL if the run is shown unchanged */
 	struct weighed weighed;
 };
 
@@ -246,14 +246,14 @@ static bool make_room(struct delivered *d, bool keeps_all, int beside)
 {
 	struct timeline *own = own_timeline(d);
 
-	if (!keeps_all && give_room(&d->shown, own, beside))
+	if (!keeps_all && shrink(&d->shown, own, beside))
 		return true;
-	if (give_room(&d->run, d->run.result.timeline, beside)) {
+	if (shrink(&d->run, d->run.result.timeline, beside)) {
 		if (!own)
 			note_lost(&d->shown, d->run.lost - d->shown.lost);
 		return true;
 	}
-	return keeps_all && give_room(&d->shown, own, beside);
+	return keeps_all && shrink(&d->shown, own, beside);
 }
 
 /* ---- the outputs ---- */
@@ -372,12 +372,12 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	uint32_t not_pushed;
 	int status;
 
-	spare_begin(&d.run, result);
+	shrinkable_init(&d.run, result);
 	/* a capture without a timeline has no launch shapes, and the report would show an empty
 	 * table */
 	d.run.result.totals.measure.launch_shapes &= result->timeline != NULL;
 	d.run.result.totals.measure.launch_shapes |= o->launch_shapes;
-	spare_begin(&d.shown, &d.run.result);
+	shrinkable_init(&d.shown, &d.run.result);
 	if ((o->weight != WEIGHT_TIME && !weigh(log, o, &d)) ||
 	    (view_changes(&o->view) && !make_view(log, o, outputs, &d, memory))) {
 		weighed_release(&d.weighed);

@@ -154,7 +154,7 @@ static void find_runs(struct reading *r, struct files *f)
 /*
  * Opens all files, so that all faulty ones are reported at once. Returns false if out of memory.
  */
-static bool look_at_files(struct reading *r, struct files *f)
+static bool open_sources(struct reading *r, struct files *f)
 {
 	f->count = r->options->from.count;
 	f->sources = calloc(f->count, sizeof(*f->sources));
@@ -163,7 +163,7 @@ static bool look_at_files(struct reading *r, struct files *f)
 	if (!f->sources || !f->lists || !f->runs)
 		return log_error(&r->log, "out of memory");
 	for (uint32_t i = 0; i < f->count; i++) {
-		if (source_look(&r->log, &f->sources[i], r->options->from.paths[i], r->options))
+		if (source_open(&r->log, &f->sources[i], r->options->from.paths[i], r->options))
 			continue;
 		source_release(&f->sources[i]);
 		f->wrong++;
@@ -316,7 +316,7 @@ static int write_files(struct reading *r, const char *folder)
 	struct files files = {.count = 0};
 	int status = EXIT_PROFILER_FAILED;
 
-	if (look_at_files(r, &files))
+	if (open_sources(r, &files))
 		status = (files.run_count > 1 ? write_merged : write_one)(r, &files, folder);
 	release_files(&files);
 	return status;

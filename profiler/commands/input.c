@@ -209,7 +209,7 @@ static void close_source(FILE *in)
 		fclose(in);
 }
 
-bool source_look(struct log *log, struct source *s, const char *path, const struct options *o)
+bool source_open(struct log *log, struct source *s, const char *path, const struct options *o)
 {
 	FILE *in = open_source(log, path, o);
 	int first = in ? getc(in) : EOF, err = 0;

@@ -34,7 +34,7 @@ struct source {
 };
 
 /* Opens a file and finds its kind. Returns false after logging the reason. */
-bool source_look(struct log *log, struct source *source, const char *path,
+bool source_open(struct log *log, struct source *source, const char *path,
 		 const struct options *options);
 void source_release(struct source *source);
 

@@ -207,7 +207,7 @@ static bool has_memory(struct live *l)
 	return l->writer && l->picks;
 }
 
-void live_look(struct live *l, const struct session_view *view)
+void live_update(struct live *l, const struct session_view *view)
 {
 	if (l->next_ns == 0) {
 		l->next_ns = view->start_ns + LIVE_PERIOD_NS;

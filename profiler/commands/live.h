@@ -53,7 +53,7 @@ void live_start(struct live *live, const struct measure *measure, bool has_call_
 		const struct identity *identity, const char *command);
 
 /* Updates the display in the worker. Call it in each round of the session's loop. */
-void live_look(struct live *live, const struct session_view *view);
+void live_update(struct live *live, const struct session_view *view);
 
 /* Ends the display in the worker. Waits until the terminal is restored. May be called twice. */
 void live_end(struct live *live);

@@ -121,7 +121,7 @@ static void hand_over(struct metrics_file *f, const struct collected *collected)
 	pthread_cond_broadcast(&f->changed);
 }
 
-void metrics_file_look(struct metrics_file *f, const struct collected *collected, uint64_t now_ns)
+void metrics_file_update(struct metrics_file *f, const struct collected *collected, uint64_t now_ns)
 {
 	int err;
 

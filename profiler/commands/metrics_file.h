@@ -41,8 +41,8 @@ struct metrics_file {
 bool metrics_file_start(struct metrics_file *file, struct log *log, const char *path);
 
 /* Writes the file if it is due. Call it in each round of the session's loop. */
-void metrics_file_look(struct metrics_file *file, const struct collected *collected,
-		       uint64_t now_ns);
+void metrics_file_update(struct metrics_file *file, const struct collected *collected,
+			 uint64_t now_ns);
 
 /*
  * Writes the last metrics at the end of the run. Returns false after logging the reason of a

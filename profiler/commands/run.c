@@ -347,7 +347,7 @@ static void take_snapshot(struct run *r, uint64_t until_ns)
  * Takes a snapshot, or schedules it. With --last a snapshot waits until all its records have
  * arrived.
  */
-static void ask_for_snapshot(struct run *r, const struct session_view *view)
+static void request_snapshot(struct run *r, const struct session_view *view)
 {
 	struct snapshots *s = &r->snapshots;
 
@@ -398,7 +398,7 @@ static void start(struct run *r)
 }
 
 /* Handles commands from --control, and signals. `view` is NULL until the recording begins. */
-static void obey(struct run *r, const struct session_view *view)
+static void handle_control(struct run *r, const struct session_view *view)
 {
 	enum control_command command;
 
@@ -411,13 +411,13 @@ static void obey(struct run *r, const struct session_view *view)
 	else if (command != CONTROL_NONE && !view)
 		log_warn(&r->log, "nothing is recorded yet: write `start`, or press Ctrl-C");
 	else if (command == CONTROL_SNAPSHOT)
-		ask_for_snapshot(r, view);
+		request_snapshot(r, view);
 	else if (command == CONTROL_STOP)
 		stop(r);
 	if (!view)
 		return;
 	if (view->asks_snapshot)
-		ask_for_snapshot(r, view);
+		request_snapshot(r, view);
 	take_pending_snapshot(r, view);
 }
 
@@ -518,26 +518,26 @@ static int work(const struct supervisor_link *supervisor, void *context)
 }
 
 /* Returns whether snapshots, or the end of the recording, can be requested. */
-static bool is_steered(const struct options *o)
+static bool is_controllable(const struct options *o)
 {
 	return o->run.control || o->run.last || o->run.measure.attached;
 }
 
-static void look(void *context, const struct session_view *view)
+static void watch_round(void *context, const struct session_view *view)
 {
 	struct run *r = context;
 
 	if (!view) {
-		obey(r, NULL);
+		handle_control(r, NULL);
 		return;
 	}
 	if (r->options->run.live)
-		live_look(&r->live, view);
+		live_update(&r->live, view);
 	if (span_export_is_due(&r->spans, view->now_ns))
 		hand_over_spans(r, &view->collected, view->now_ns);
-	if (is_steered(r->options))
-		obey(r, view);
-	metrics_file_look(&r->metrics, &view->collected, view->now_ns);
+	if (is_controllable(r->options))
+		handle_control(r, view);
+	metrics_file_update(&r->metrics, &view->collected, view->now_ns);
 }
 
 /*
@@ -548,9 +548,9 @@ static const struct supervisor_display *start_live(struct run *r)
 {
 	char *command;
 
-	if (r->options->run.live || r->options->run.prometheus || is_steered(r->options) ||
+	if (r->options->run.live || r->options->run.prometheus || is_controllable(r->options) ||
 	    span_export_is_live(r->options))
-		r->session_options.watcher = (struct session_watcher){look, r};
+		r->session_options.watcher = (struct session_watcher){watch_round, r};
 	if (!r->options->run.live)
 		return NULL;
 	command = shown_command(r->options);

@@ -13,9 +13,9 @@
  * Options of other tools, and hints for options that profile does not need. Aliases are in
  * option_table.c.
  */
-static const struct habit {
+static const struct foreign_option {
 	const char *name, *hint;
-} habits[] = {
+} foreign_options[] = {
 	{"gpu", "-gpu-only is GPU time alone; CPU and GPU time together need no option"},
 	{"cpu", "-cpu-only is CPU time alone; CPU and GPU time together need no option"},
 	{"kernels", "did you mean --kernels-only, or --kernel NAME?"},
@@ -117,11 +117,11 @@ static void name_of(const char *word, char name[NEAR_WORD_MAX + 1])
 	snprintf(name, NEAR_WORD_MAX + 1, "%.*s", (int)strcspn(word, "="), word);
 }
 
-static const char *habit(const char *name)
+static const char *foreign_hint(const char *name)
 {
-	for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++)
-		if (strcmp(habits[i].name, name) == 0)
-			return habits[i].hint;
+	for (size_t i = 0; i < sizeof(foreign_options) / sizeof(foreign_options[0]); i++)
+		if (strcmp(foreign_options[i].name, name) == 0)
+			return foreign_options[i].hint;
 	return NULL;
 }
 
@@ -235,7 +235,7 @@ void slip_hint(const char *word, char text[SLIP_TEXT_BYTES])
 	if (strlen(word) > NEAR_WORD_MAX + 2)
 		return;
 	name_of(word, name);
-	hint = habit(name);
+	hint = foreign_hint(name);
 	if (hint) {
 		snprintf(text, SLIP_TEXT_BYTES, "%s", hint);
 		return;
@@ -264,7 +264,7 @@ bool slip_misleads(const char *word)
 	name_of(word, name);
 	if (!name[0] || is_option(name))
 		return false;
-	if (name[1] && habit(name)) /* a letter has one dash */
+	if (name[1] && foreign_hint(name)) /* a letter has one dash */
 		return true;
 	/* an option like -gpu-only excludes what the word does not mention */
 	find_beginnings(name, &c);

@@ -11,7 +11,7 @@ static void add_clock(struct rank_clocks *c, const struct rank_info *clock)
 	c->count++;
 	if (!a->collectives) {
 		if (c->references++ == 1)
-			c->apart = clock;
+			c->wall_clocked = clock;
 		return;
 	}
 	if (!c->aligned++ || a->collectives < c->fewest)

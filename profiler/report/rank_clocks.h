@@ -13,7 +13,7 @@ struct rank_clocks {
 		fewest; /* clocks aligned by collectives; fewest collectives of an aligned clock */
 	const struct rank_info *worst; /* least exactly aligned clock; NULL: none */
 	const struct rank_info
-		*apart; /* second clock that is placed by its wall clock; NULL: none */
+		*wall_clocked; /* second clock that is placed by its wall clock; NULL: none */
 	uint32_t references;
 	uint64_t error_ns; /* maximum error between two wall clocks, ns; 0: unknown */
 };

@@ -105,7 +105,7 @@ static void report_unaligned(struct log *log, const struct rank_clocks *c, bool 
 		log_line(log,
 			 "  clock of %s%s not aligned by collectives: too few in common, or they "
 			 "contradict each other",
-			 machine_text(machine, c->apart), count > 2 ? " and others" : "");
+			 machine_text(machine, c->wall_clocked), count > 2 ? " and others" : "");
 }
 
 static void report_clocks(struct log *log, const struct result *r, const struct rank_clocks *c)

@@ -230,7 +230,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	summary_guessed(log, l);
 	summary_python(log, l);
 	summary_async_parents(log, l);
-	summary_lost_on_the_way(log, totals);
+	summary_losses(log, totals);
 	report_bounds(log, measure, l);
 	losses_visit(l, 0, report_listed, log);
 	report_timeline(log, &l->timeline);
@@ -364,10 +364,7 @@ static const char *amount(char text[48], uint64_t amount, const char *unit)
 	return text;
 }
 
-/*
- * Formats "3.250 s" or "3250 us". Samples are shown as "12 x 20 ms", since their number is
- * rounded.
- */
+/* Formats "3.250 s" or "3250 us". In samples, "12 x 20 ms", since not all time was sampled. */
 static const char *whole_amount(char text[96], uint64_t total, const char *unit,
 				const struct totals *t)
 {

@@ -71,6 +71,6 @@ void summary_counters(struct log *log, const struct measure *m, const struct led
 void summary_untraced(struct log *log, const struct ledger_processes *p);
 uint64_t summary_count_causes(const struct ledger_processes *p);
 void summary_no_gpu(struct log *log, const struct measure *m, const struct ledger *l);
-void summary_lost_on_the_way(struct log *log, const struct totals *t);
+void summary_losses(struct log *log, const struct totals *t);
 
 #endif

@@ -176,7 +176,7 @@ static void report_broken_off(struct log *log, const struct totals *t)
 		    "the end");
 }
 
-void summary_lost_on_the_way(struct log *log, const struct totals *t)
+void summary_losses(struct log *log, const struct totals *t)
 {
 	const struct ledger *l = t->ledger;
 	uint64_t not_followed = l->processes.not_followed, after_end = l->cpu.after_end;

@@ -33,7 +33,7 @@ static const struct {
 #define UNKNOWN UINT8_MAX
 
 /* Properties of a stack. */
-struct inside {
+struct stack_traits {
 	bool has_unnamed;
 	uint8_t runtime;
 };
@@ -64,9 +64,9 @@ static uint8_t runtime_of(const char *module)
 }
 
 /* Returns the properties of all stacks. Returns NULL if out of memory. */
-static struct inside *look_inside(const struct result *r)
+static struct stack_traits *find_stack_traits(const struct result *r)
 {
-	struct inside *list = calloc(r->stack_count + 1u, sizeof(*list));
+	struct stack_traits *list = calloc(r->stack_count + 1u, sizeof(*list));
 
 	if (!list)
 		return NULL;
@@ -90,19 +90,19 @@ static struct process *find_process(struct counts *c, uint32_t id)
 }
 
 static bool add_row(struct counts *c, const struct result *r, const struct row *row,
-		    const struct inside *inside)
+		    const struct stack_traits *traits)
 {
 	struct process *p = find_process(c, r->places[row->place].part[PLACE_PROCESS]);
 
 	if (!p)
 		return false;
 	c->all_ns += row->ns;
-	if (inside->has_unnamed) {
+	if (traits->has_unnamed) {
 		p->unnamed_ns += row->ns;
 		saturated_add(&c->unnamed_samples, row->count);
 	}
-	if (inside->runtime != UNKNOWN)
-		p->runtime_ns[inside->runtime] += row->ns;
+	if (traits->runtime != UNKNOWN)
+		p->runtime_ns[traits->runtime] += row->ns;
 	return true;
 }
 
@@ -149,15 +149,15 @@ static void report(struct log *log, const struct counts *c)
 
 void unnamed_code_report(struct log *log, const struct result *r)
 {
-	struct inside *inside = look_inside(r);
+	struct stack_traits *traits = find_stack_traits(r);
 	struct counts counts = {0};
-	bool is_complete = inside != NULL;
+	bool is_complete = traits != NULL;
 
 	for (uint32_t i = 0; i < r->row_count && is_complete; i++)
 		if (r->rows[i].kind == ROW_CPU)
-			is_complete = add_row(&counts, r, &r->rows[i], &inside[r->rows[i].stack]);
+			is_complete = add_row(&counts, r, &r->rows[i], &traits[r->rows[i].stack]);
 	if (is_complete) /* out of memory: no hint */
 		report(log, &counts);
 	record_set_release(&counts.set);
-	free(inside);
+	free(traits);
 }

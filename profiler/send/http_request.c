@@ -95,7 +95,7 @@ static size_t take_answer(char *data, size_t one, size_t size, void *context)
 }
 
 /* Returns whether the answer's body has stalled: the header arrived HTTP_ANSWER_MS ago. */
-static bool drips(const struct http_request *r)
+static bool is_stalled(const struct http_request *r)
 {
 	long status = 0;
 
@@ -113,13 +113,13 @@ static int is_too_late(void *context, int64_t to_receive, int64_t received, int6
 
 	(void)to_receive;
 	(void)received;
-	return (sent >= to_send && drips(r)) || r->ends(r->context);
+	return (sent >= to_send && is_stalled(r)) || r->ends(r->context);
 }
 
 /*
  * Sets the CA file as the curl command does. libcurl itself only uses the system's certificates.
  */
-static bool trust(struct http_request *r, const char *ca_file)
+static bool set_ca_file(struct http_request *r, const char *ca_file)
 {
 	if (!ca_file)
 		ca_file = secure_getenv("SSL_CERT_FILE");
@@ -181,7 +181,8 @@ struct http_request *http_request_new(const struct http_target *target, char why
 	r->url = whole_url(&url, target);
 	r->request_ms = target->request_ms ? target->request_ms : HTTP_REQUEST_MS;
 	r->curl = r->api.easy_init();
-	if (r->url && r->curl && add_fields(r, target) && trust(r, target->ca_file) && set_up(r))
+	if (r->url && r->curl && add_fields(r, target) && set_ca_file(r, target->ca_file) &&
+	    set_up(r))
 		return r;
 fail:
 	http_request_free(r);
@@ -292,7 +293,7 @@ static bool is_passing(int code)
 	return false;
 }
 
-static void judge(struct http_request *r, int code, struct http_outcome *o)
+static void classify_outcome(struct http_request *r, int code, struct http_outcome *o)
 {
 	int64_t wait_s = 0;
 
@@ -332,6 +333,6 @@ void http_request_post(struct http_request *r, const void *body, size_t size, in
 	r->api.easy_setopt(r->curl, CURL_API_OPT_CONNECTTIMEOUT_MS, connect);
 	r->api.easy_setopt(r->curl, CURL_API_OPT_POSTFIELDSIZE_LARGE, (int64_t)size);
 	r->api.easy_setopt(r->curl, CURL_API_OPT_POSTFIELDS, body);
-	judge(r, r->api.easy_perform(r->curl), outcome);
+	classify_outcome(r, r->api.easy_perform(r->curl), outcome);
 	r->outcome = NULL;
 }

@@ -38,7 +38,7 @@ struct new_frame {
 	}
 
 /* Records handed over together, with additions to the tables that they refer to. */
-struct news {
+struct batch {
 	struct chunk *first, **last;
 	LIST(struct place) places;
 	LIST(struct process_info) processes;
@@ -92,16 +92,16 @@ struct live_spans {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* guarded by the lock */
-	struct news news;
+	struct batch batch;
 	uint32_t waiting; /* records not worked on, here or in `work` */
-	bool has_news;
+	bool has_work;
 	atomic_bool is_stopping;
 
 	/* working thread, and at the end the session's */
 	struct naming_options naming;
 	struct mirror mirror;
 	struct result *result;
-	struct news work;
+	struct batch work;
 	uint32_t done; /* records done of the first chunk of `work` */
 	uint64_t worked_ticks;
 	struct span_maker *maker;
@@ -150,7 +150,7 @@ static void close_mirror(struct mirror *m)
 	free(m->stacks.list);
 }
 
-static void drop_chunk(struct news *n)
+static void drop_chunk(struct batch *n)
 {
 	struct chunk *chunk = n->first;
 
@@ -158,13 +158,13 @@ static void drop_chunk(struct news *n)
 	free(chunk);
 }
 
-static void begin_news(struct news *n, uint64_t ticks)
+static void begin_batch(struct batch *n, uint64_t ticks)
 {
-	*n = (struct news){.ticks = ticks};
+	*n = (struct batch){.ticks = ticks};
 	n->last = &n->first;
 }
 
-static void release_news(struct news *n)
+static void release_batch(struct batch *n)
 {
 	while (n->first)
 		drop_chunk(n);
@@ -176,7 +176,7 @@ static void release_news(struct news *n)
 	free(n->shapes.list);
 	free(n->frames.list);
 	free(n->devices.list);
-	begin_news(n, n->ticks);
+	begin_batch(n, n->ticks);
 }
 
 struct live_spans *live_spans_new(const struct live_spans_options *options)
@@ -197,8 +197,8 @@ struct live_spans *live_spans_new(const struct live_spans_options *options)
 	l->maker =
 		span_maker_new(options->spans, options->encoding, options->put, options->context);
 	l->held = malloc(l->options.held_max * sizeof(*l->held));
-	begin_news(&l->news, 0);
-	begin_news(&l->work, 0);
+	begin_batch(&l->batch, 0);
+	begin_batch(&l->work, 0);
 	if (open_mirror(&l->mirror) && l->maker && l->held)
 		return l;
 	live_spans_free(l);
@@ -212,8 +212,8 @@ void live_spans_free(struct live_spans *l)
 	result_free(l->result);
 	span_maker_free(l->maker);
 	close_mirror(&l->mirror);
-	release_news(&l->news);
-	release_news(&l->work);
+	release_batch(&l->batch);
+	release_batch(&l->work);
 	free(l->held);
 	free(l->taken);
 	free(l->handed.frame_numbers);
@@ -284,10 +284,10 @@ static bool add_shapes(struct live_spans *l, const struct timeline *shapes)
 	const struct timeline_shape *shape;
 
 	while ((shape = timeline_shape(shapes, l->handed.shapes + 1))) {
-		if (!array_make_room(&l->news.shapes.list, l->news.shapes.count,
-				     &l->news.shapes.capacity, sizeof(*shape)))
+		if (!array_make_room(&l->batch.shapes.list, l->batch.shapes.count,
+				     &l->batch.shapes.capacity, sizeof(*shape)))
 			return false;
-		l->news.shapes.list[l->news.shapes.count++] = *shape;
+		l->batch.shapes.list[l->batch.shapes.count++] = *shape;
 		l->handed.shapes++;
 	}
 	return true;
@@ -306,8 +306,8 @@ static bool add_devices(struct live_spans *l, const struct devices *devices)
 	if (h->devices.count == devices->count &&
 	    (!bytes || memcmp(h->devices.list, devices->list, bytes) == 0))
 		return true;
-	l->news.devices.count = h->devices.count = 0;
-	if (!ADD_NEW(&l->news.devices, devices->list, devices->count, &none))
+	l->batch.devices.count = h->devices.count = 0;
+	if (!ADD_NEW(&l->batch.devices, devices->list, devices->count, &none))
 		return false;
 	none = 0;
 	return ADD_NEW(&h->devices, devices->list, devices->count, &none);
@@ -364,11 +364,11 @@ static bool number_frame(struct live_spans *l, const struct collected *in, struc
 	}
 	if (!h->frame_numbers[at]) {
 		new.frame = *stack_table_frame(in->stacks, stack);
-		if (!array_make_room(&l->news.frames.list, l->news.frames.count,
-				     &l->news.frames.capacity, sizeof(new)) ||
+		if (!array_make_room(&l->batch.frames.list, l->batch.frames.count,
+				     &l->batch.frames.capacity, sizeof(new)) ||
 		    !describe_code(in, &new))
 			return false;
-		l->news.frames.list[l->news.frames.count++] = new;
+		l->batch.frames.list[l->batch.frames.count++] = new;
 		h->frame_numbers[at] = ++h->frames;
 	}
 	*number = h->frame_numbers[at];
@@ -380,7 +380,7 @@ static bool add_tables(struct live_spans *l, const struct collected *in,
 		       const struct timeline *shapes)
 {
 	struct handed *h = &l->handed;
-	struct news *n = &l->news;
+	struct batch *n = &l->batch;
 
 	if (h->renames != in->place_names->renames) {
 		h->renames = in->place_names->renames;
@@ -424,8 +424,8 @@ static void add_chunk(struct live_spans *l, const struct collected *in,
 	fitting = realloc(chunk, CHUNK_BYTES(chunk->count));
 	if (fitting)
 		chunk = fitting;
-	*l->news.last = chunk;
-	l->news.last = &chunk->next;
+	*l->batch.last = chunk;
+	l->batch.last = &chunk->next;
 	l->waiting += chunk->count;
 	l->taken = NULL;
 }
@@ -433,18 +433,18 @@ static void add_chunk(struct live_spans *l, const struct collected *in,
 bool live_spans_hand_over(struct live_spans *l, const struct collected *in,
 			  const struct timeline *shapes, bool is_tick)
 {
-	bool has_news, has_taken = l->taken && l->taken->count;
+	bool has_work, has_taken = l->taken && l->taken->count;
 
 	pthread_mutex_lock(&l->lock);
 	if (has_taken)
 		add_chunk(l, in, shapes);
-	l->has_news |= has_taken || is_tick;
+	l->has_work |= has_taken || is_tick;
 	l->ticks += is_tick;
-	l->news.ticks = l->ticks;
-	has_news = l->has_news;
+	l->batch.ticks = l->ticks;
+	has_work = l->has_work;
 	pthread_cond_broadcast(&l->changed);
 	pthread_mutex_unlock(&l->lock);
-	return has_news;
+	return has_work;
 }
 
 void live_spans_stop(struct live_spans *l)
@@ -469,12 +469,12 @@ struct live_spans_count live_spans_count(const struct live_spans *l)
 
 struct live_spans_kept live_spans_kept(const struct live_spans *l)
 {
-	return (struct live_spans_kept){l->waiting, l->held_count, l->news.places.count};
+	return (struct live_spans_kept){l->waiting, l->held_count, l->batch.places.count};
 }
 
 /* ---- the other thread's tables ---- */
 
-static void learn_places(struct mirror *m, const struct news *n)
+static void import_places(struct mirror *m, const struct batch *n)
 {
 	uint32_t more = m->lacks_places ? 0 : n->places.count;
 
@@ -490,13 +490,13 @@ static void learn_places(struct mirror *m, const struct news *n)
 }
 
 /* Adds shapes under their numbers. After a failure no further shapes are added. */
-static void learn_shapes(struct mirror *m, const struct news *n)
+static void import_shapes(struct mirror *m, const struct batch *n)
 {
 	for (uint32_t i = 0; i < n->shapes.count && !m->lacks_shapes; i++)
 		m->lacks_shapes = !timeline_number_shape(m->shapes, &n->shapes.list[i]);
 }
 
-static void learn_devices(struct mirror *m, const struct news *n)
+static void import_devices(struct mirror *m, const struct batch *n)
 {
 	if (n->devices.count == 0)
 		return;
@@ -506,7 +506,7 @@ static void learn_devices(struct mirror *m, const struct news *n)
 	devices_make_labels(&m->devices);
 }
 
-static struct frame own_frame(struct mirror *m, const struct new_frame *new)
+static struct frame import_code(struct mirror *m, const struct new_frame *new)
 {
 	struct frame frame = new->frame;
 
@@ -520,10 +520,10 @@ static struct frame own_frame(struct mirror *m, const struct new_frame *new)
 	return frame;
 }
 
-static void learn_frame(struct live_spans *l, const struct new_frame *new)
+static void import_frame(struct live_spans *l, const struct new_frame *new)
 {
 	struct mirror *m = &l->mirror;
-	struct frame frame = own_frame(m, new);
+	struct frame frame = import_code(m, new);
 	uint32_t stack;
 
 	if (!result_name(l->result,
@@ -537,31 +537,31 @@ static void learn_frame(struct live_spans *l, const struct new_frame *new)
 		m->stacks.list[m->stacks.count++] = stack;
 }
 
-static void learn_process(struct mirror *m, const struct process_info *info)
+static void import_process(struct mirror *m, const struct process_info *info)
 {
 	if (!place_names_rename_process(&m->place_names, info->id, info->name))
 		place_names_add_process(&m->place_names, info);
 }
 
-static void learn_thread(struct mirror *m, const struct thread_info *info)
+static void import_thread(struct mirror *m, const struct thread_info *info)
 {
 	if (!place_names_rename_thread(&m->place_names, info->process, info->tid, info->name))
 		place_names_add_thread(&m->place_names, info);
 }
 
-static void learn(struct live_spans *l, const struct news *n)
+static void import_batch(struct live_spans *l, const struct batch *n)
 {
 	struct mirror *m = &l->mirror;
 
-	learn_places(m, n);
-	learn_shapes(m, n);
-	learn_devices(m, n);
+	import_places(m, n);
+	import_shapes(m, n);
+	import_devices(m, n);
 	for (uint32_t i = 0; i < n->processes.count; i++)
-		learn_process(m, &n->processes.list[i]);
+		import_process(m, &n->processes.list[i]);
 	for (uint32_t i = 0; i < n->threads.count; i++)
-		learn_thread(m, &n->threads.list[i]);
+		import_thread(m, &n->threads.list[i]);
 	for (uint32_t i = 0; i < n->frames.count; i++)
-		learn_frame(l, &n->frames.list[i]);
+		import_frame(l, &n->frames.list[i]);
 	result_refresh(l->result);
 }
 
@@ -590,7 +590,7 @@ static bool goes_on(const struct live_spans *l)
  * Finds the parents of held calls, and makes spans of the calls that arrived by `injected`. A
  * parent is the outermost call around: outer calls begin earlier, so they are known first.
  */
-static void decide(struct live_spans *l, uint64_t injected)
+static void resolve_calls(struct live_spans *l, uint64_t injected)
 {
 	uint32_t kept = 0;
 
@@ -614,7 +614,7 @@ static void decide(struct live_spans *l, uint64_t injected)
 static void hold(struct live_spans *l, const struct span *span)
 {
 	if (l->held_count == l->options.held_max)
-		decide(l, l->inject_queue - l->options.held_max / 2);
+		resolve_calls(l, l->inject_queue - l->options.held_max / 2);
 	if (l->held_count == l->options.held_max)
 		add_span(l, span); /* stopped meanwhile */
 	else
@@ -647,7 +647,7 @@ static void make_span(struct live_spans *l, const struct taken *taken)
 
 static void end_tick(struct live_spans *l)
 {
-	decide(l, l->arrivals_at_tick);
+	resolve_calls(l, l->arrivals_at_tick);
 	l->arrivals_at_tick = l->inject_queue;
 	l->worked_ticks = l->work.ticks;
 	l->is_cancelled |= span_maker_flush(l->maker, l->result) == -ECANCELED;
@@ -678,15 +678,15 @@ static void work(struct live_spans *l)
 /* Fetches what was handed over. Drops the rest of the previous work. */
 static void fetch(struct live_spans *l)
 {
-	release_news(&l->work);
+	release_batch(&l->work);
 	pthread_mutex_lock(&l->lock);
-	l->work = l->news; /* `last` is not valid in the copy, and not needed */
-	begin_news(&l->news, l->work.ticks);
-	l->has_news = false;
+	l->work = l->batch; /* `last` is not valid in the copy, and not needed */
+	begin_batch(&l->batch, l->work.ticks);
+	l->has_work = false;
 	pthread_mutex_unlock(&l->lock);
 	l->done = 0;
 	if (l->result)
-		learn(l, &l->work);
+		import_batch(l, &l->work);
 }
 
 bool live_spans_wait(struct live_spans *l)
@@ -694,7 +694,7 @@ bool live_spans_wait(struct live_spans *l)
 	bool goes;
 
 	pthread_mutex_lock(&l->lock);
-	while (!l->has_news && !live_spans_is_stopping(l))
+	while (!l->has_work && !live_spans_is_stopping(l))
 		pthread_cond_wait(&l->changed, &l->lock);
 	goes = !live_spans_is_stopping(l);
 	pthread_mutex_unlock(&l->lock);
@@ -715,7 +715,7 @@ int live_spans_end(struct live_spans *l, const struct result *run)
 	work(l); /* finishes the work of the other thread */
 	fetch(l);
 	work(l);
-	decide(l, UINT64_MAX);
+	resolve_calls(l, UINT64_MAX);
 	if (!l->is_cancelled && l->result)
 		err = span_maker_flush(l->maker, l->result);
 	if (err != -ECANCELED && !l->is_cancelled)
