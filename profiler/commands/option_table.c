@@ -242,7 +242,7 @@ const struct option_entry option_table[] = {
 	 .is_of_run = true,
 	 HELP("show threads below the stacks that created them",
 	      "Needs root or the capabilities that CPU samples of the whole tree need.")},
-	{OPTION(OPT_WALL, "wall", TOPIC_CPU), .take = take_wall,
+	{OPTION(OPT_WALL, "wall", TOPIC_CPU), .set = set_wall,
 	 TAKES(ARGUMENT_WORD, "STACKS", walls), .is_optional = true, .is_of_run = true,
 	 HELP("time off the CPU, too: blocked in what, or runnable",
 	      "Each thread's time adds up to its life. Waits for the GPU are split as with "
@@ -300,7 +300,7 @@ const struct option_entry option_table[] = {
 	      "managed and pinned memory. Both imply --alloc. Or the name of a metric that "
 	      "--metrics reads and that ends in .sum: each stack has the mean of its measured "
 	      "launches times all of them. Reports of whole runs offer all of these without it.")},
-	{OPTION(OPT_STALLS, "stalls", TOPIC_GPU), .take = take_stalls,
+	{OPTION(OPT_STALLS, "stalls", TOPIC_GPU), .set = set_stalls,
 	 TAKES(ARGUMENT_WORD, "OF", stalls), .is_optional = true, .is_of_run = true,
 	 HELP("why kernels' warps stall, below each kernel, by line",
 	      "Samples of the GPU's multiprocessors split each kernel's time by device function, "

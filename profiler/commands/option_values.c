@@ -466,15 +466,20 @@ bool take_max_overhead(struct parsed_options *o, const char *text)
 	return false;
 }
 
-bool take_wall(struct parsed_options *o, const char *text)
+/* Reads an optional argument with two words, of which the first is the default. */
+static bool read_choice(const struct option_entry *e, const char *text, bool *is_second)
 {
-	if (text && strcmp(text, "user") != 0 && strcmp(text, "kernel") != 0) {
-		option_complain("--wall is user or kernel, not '%s'", text);
-		return false;
-	}
+	*is_second = text && strcmp(text, e->words[1]) == 0;
+	if (!text || *is_second || strcmp(text, e->words[0]) == 0)
+		return true;
+	option_complain("--%s is %s or %s, not '%s'", e->name, e->words[0], e->words[1], text);
+	return false;
+}
+
+bool set_wall(struct parsed_options *o, const struct option_entry *e, const char *text)
+{
 	o->run.measure.wall = true;
-	o->run.measure.kernel_waits = text && strcmp(text, "kernel") == 0;
-	return true;
+	return read_choice(e, text, &o->run.measure.kernel_waits);
 }
 
 bool set_graph(struct parsed_options *o, const struct option_entry *e, const char *text)
@@ -486,16 +491,11 @@ bool set_graph(struct parsed_options *o, const struct option_entry *e, const cha
 	return number >= 0;
 }
 
-bool take_stalls(struct parsed_options *o, const char *text)
+bool set_stalls(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
-	if (text && strcmp(text, "kernels") != 0 && strcmp(text, "exact") != 0) {
-		option_complain("--stalls is kernels or exact, not '%s'", text);
-		return false;
-	}
-	o->run.measure.exact_stalls = text && strcmp(text, "exact") == 0;
 	if (!o->run.measure.stall_period)
 		o->run.measure.stall_period = OPTIONS_STALL_PERIOD;
-	return true;
+	return read_choice(e, text, &o->run.measure.exact_stalls);
 }
 
 bool take_stall_period(struct parsed_options *o, const char *text)

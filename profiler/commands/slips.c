@@ -14,21 +14,19 @@
  * option_table.c.
  */
 static const struct foreign_option {
-	const char *name, *hint;
+	const char *names, *hint; /* names separated by spaces */
 } foreign_options[] = {
 	{"gpu", "-gpu-only is GPU time alone; CPU and GPU time together need no option"},
 	{"cpu", "-cpu-only is CPU time alone; CPU and GPU time together need no option"},
 	{"kernels", "did you mean --kernels-only, or --kernel NAME?"},
-	{"cuda", "GPU work is traced without an option: leave it out"},
+	{"cuda kernel-trace hip-trace sys-trace",
+	 "GPU work is traced without an option: leave it out"},
 	{"all", "everything is in the profile without an option: leave it out"},
 	{"native", "native functions are shown without an option; --native-python keeps the "
 		   "interpreter's own"},
 	{"python", "Python functions are shown without an option; --python-lines adds lines"},
-	/* perf */
-	{"g", "stacks are always taken: leave it out"},
-	{"call-graph", "stacks are always taken: leave it out"},
-	{"a", "profile follows a command, or running processes: -p, --name or --cgroup"},
-	{"all-cpus", "profile follows a command, or running processes: -p, --name or --cgroup"},
+	{"g call-graph b backtrace", "stacks are always taken: leave it out"},
+	{"a all-cpus", "profile follows a command, or running processes: -p, --name or --cgroup"},
 	{"C", "profile follows processes on all CPUs: leave it out"},
 	{"e", "CPU time is sampled by a clock (-F); to set a variable: profile [options] env "
 	      "NAME=VALUE ./app"},
@@ -36,70 +34,46 @@ static const struct foreign_option {
 		  "of the GPU"},
 	{"c", "CPU samples are taken by time: -F sets how many per second; --range, --delay and -d "
 	      "choose when"},
-	{"count", "CPU samples are taken by time: -F sets how many per second"},
-	{"period", "CPU samples are taken by time: -F sets how many per second"},
-	{"interval", "CPU samples are taken by time: -F sets how many per second"},
+	{"count period interval", "CPU samples are taken by time: -F sets how many per second"},
 	{"tid", "-p PID profiles the process, and --thread TID shows one thread of it"},
-	{"u", "--name REGEX or --cgroup PATH choose running processes"},
-	{"uid", "--name REGEX or --cgroup PATH choose running processes"},
+	{"u uid", "--name REGEX or --cgroup PATH choose running processes"},
 	{"no-inherit", "descendants are always profiled; --process shows one"},
 	{"i", "to read a capture: --from FILE"},
-	{"D", "did you mean --delay?"},
-	/* nsys */
+	{"D y", "did you mean --delay?"},
 	{"t", "GPU work is traced without an option; --api, --nvtx and --wall add to it, --by "
 	      "thread separates threads"},
 	{"trace", "GPU work is traced without an option; --api, --nvtx and --wall add to it"},
 	{"s", "CPU samples and descendants are in the profile without an option; -gpu-only leaves "
 	      "CPU samples out"},
 	{"sample", "CPU samples are taken without an option; -gpu-only leaves them out"},
-	{"b", "stacks are always taken: leave it out"},
-	{"backtrace", "stacks are always taken: leave it out"},
-	{"python-backtrace", "Python functions are shown without an option: leave it out"},
-	{"python-sampling", "Python functions are shown without an option: leave it out"},
+	{"python-backtrace python-sampling",
+	 "Python functions are shown without an option: leave it out"},
 	{"capture-range", "did you mean --range NAME (cudaProfilerApi, or an NVTX range)?"},
 	{"f", "a file of that name is replaced: leave it out; --format chooses a format"},
-	{"force-overwrite", "a file of that name is replaced: leave it out"},
-	{"overwrite", "a file of that name is replaced: leave it out"},
-	{"force", "a file of that name is replaced: leave it out"},
-	{"w", "the command's own output stays as it is: leave it out"},
-	{"show-output", "the command's own output stays as it is: leave it out"},
-	{"env-var", "to set a variable: profile [options] env NAME=VALUE ./app"},
-	{"env", "to set a variable: profile [options] env NAME=VALUE ./app"},
-	{"y", "did you mean --delay?"},
-	{"stats", "did you mean --report?"},
-	{"summary", "did you mean --report?"},
-	{"print-summary", "did you mean --report?"},
+	{"force-overwrite overwrite force", "a file of that name is replaced: leave it out"},
+	{"w show-output", "the command's own output stays as it is: leave it out"},
+	{"env-var env", "to set a variable: profile [options] env NAME=VALUE ./app"},
+	{"stats summary print-summary", "did you mean --report?"},
 	{"export", "the extension of -o FILE selects the format; it may be repeated"},
-	{"cuda-memory-usage", "did you mean --alloc?"},
-	{"memory", "did you mean --alloc?"},
+	{"cuda-memory-usage memory", "did you mean --alloc?"},
 	{"cuda-graph-trace", "did you mean --graph?"},
-	{"cuda-um-cpu-page-faults", "did you mean --unified-memory?"},
-	{"cuda-um-gpu-page-faults", "did you mean --unified-memory?"},
+	{"cuda-um-cpu-page-faults cuda-um-gpu-page-faults", "did you mean --unified-memory?"},
 	{"gpu-metrics-devices", "did you mean --metrics?"},
-	/* ncu */
-	{"k", "--kernel NAME shows some kernels, --metrics-kernels REGEX measures some"},
-	{"kernel-name", "--kernel NAME shows some kernels, --metrics-kernels REGEX measures some"},
+	{"k kernel-name",
+	 "--kernel NAME shows some kernels, --metrics-kernels REGEX measures some"},
 	{"launch-count", "did you mean --metrics-launches?"},
-	{"set", "did you mean --metrics default?"},
-	{"section", "did you mean --metrics default?"},
+	{"set section", "did you mean --metrics default?"},
 	{"csv", "tables as data: -o FILE.json"},
 	{"page", "tables on the screen: --report"},
-	/* py-spy, rocprof */
 	{"r", "did you mean -F?"},
 	{"n", "native functions are shown without an option: leave it out"},
-	{"subprocesses", "descendants are always profiled: leave it out"},
-	{"children", "descendants are always profiled: leave it out"},
+	{"subprocesses children", "descendants are always profiled: leave it out"},
 	{"threads", "did you mean --by thread?"},
 	{"gil", "--wall shows what threads wait for, the lock of Python's interpreter, too"},
 	{"nonblocking", "programs are never stopped: leave it out"},
 	{"attach", "did you mean -p PID, or --name REGEX?"},
-	{"kernel-trace", "GPU work is traced without an option: leave it out"},
-	{"hip-trace", "GPU work is traced without an option: leave it out"},
-	{"sys-trace", "GPU work is traced without an option: leave it out"},
 	{"runtime-trace", "did you mean --api?"},
-	/* any */
-	{"timeout", "did you mean --duration?"},
-	{"time-limit", "did you mean --duration?"},
+	{"timeout time-limit", "did you mean --duration?"},
 	{"O", "did you mean -o?"},
 	{"V", "did you mean --version?"},
 	{"?", "did you mean --help?"},
@@ -117,10 +91,20 @@ static void name_of(const char *word, char name[NEAR_WORD_MAX + 1])
 	snprintf(name, NEAR_WORD_MAX + 1, "%.*s", (int)strcspn(word, "="), word);
 }
 
+static bool has_word(const char *words, const char *word)
+{
+	for (size_t n; *words; words += n + (words[n] == ' ')) {
+		n = strcspn(words, " ");
+		if (n == strlen(word) && strncmp(words, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 static const char *foreign_hint(const char *name)
 {
 	for (size_t i = 0; i < sizeof(foreign_options) / sizeof(foreign_options[0]); i++)
-		if (strcmp(foreign_options[i].name, name) == 0)
+		if (has_word(foreign_options[i].names, name))
 			return foreign_options[i].hint;
 	return NULL;
 }
