@@ -59,6 +59,7 @@ inject_last := $(addprefix cupti_trace/,launch/call_probes.c launch/call_params.
 inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(inject_first) \
 	$(filter-out $(inject_first) $(inject_last),$(inject_src)) $(inject_last))
 profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/attach/payload_blob.o \
+	$(BUILD)/profiler/commands/completion_blob.o \
 	$(BUILD)/profiler/formats/svg_blob.o $(BUILD)/profiler/web/html_blob.o \
 	$(BUILD)/profiler/web/html_difference_blob.o
 
@@ -111,6 +112,12 @@ $(BUILD)/profiler/attach/payload_blob.o: profiler/attach/payload_blob.S $(BUILD)
 	$(call msg,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -DPAYLOAD_FILE='"$(BUILD)/libprofile_cupti.so"' -c -o $@ $<
+
+$(BUILD)/profiler/commands/completion_blob.o: profiler/commands/completion_blob.S \
+		$(wildcard profiler/commands/completion/*) Makefile
+	$(call msg,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -Wa,-Iprofiler/commands/completion -c -o $@ $<
 
 $(BUILD)/profiler/formats/svg_blob.o: profiler/formats/svg_blob.S $(wildcard profiler/formats/svg/*) Makefile
 	$(call msg,AS,$<)

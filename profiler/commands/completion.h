@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints shell completion, made from option_table.h.
+ * Prints shell completion: templates in completion/, filled in from option_table.h.
  *
  * Completion offers options, their arguments, files, and the command with its own completion, as
  * for sudo. The scripts use the interfaces of bash 4.4 (programmable completion), zsh 5
