@@ -287,10 +287,8 @@ static int write_merged(struct reading *r, const struct files *f, const char *be
 	int status = EXIT_PROFILER_FAILED;
 	uint32_t wrong = f->wrong, other;
 
-	if (!m) {
-		log_error(&r->log, "preparing to merge: %s", strerror(errno));
-		return status;
-	}
+	if (!m)
+		return log_failure(&r->log, "preparing to merge: %s", strerror(errno));
 	if (!beside)
 		log_warn(&r->log, "no temporary file can be made beside the output or in /tmp, so "
 				  "nothing says which ranks wait for others in collectives");
@@ -326,14 +324,12 @@ static int read_and_write(struct reading *r, const struct identity *identity)
 {
 	const struct outputs_timeout timeout = {.awaits = "it is written when there is one"};
 	char folder[OUTPUTS_FOLDER_BYTES];
-	int status = EXIT_PROFILER_FAILED, err;
+	int status, err;
 
 	/* under sudo the process has become the user by now */
 	err = services_start(&r->helper, r->options, &(struct identity){.other = false});
-	if (err) {
-		log_error(&r->log, "cannot start a process: %s", strerror(-err));
-		return status;
-	}
+	if (err)
+		return log_failure(&r->log, "cannot start a process: %s", strerror(-err));
 	status = open_outputs(&r->log, r->options, identity, &timeout, &r->helper, &r->outputs);
 	if (status) {
 		helper_end(&r->helper);

@@ -177,8 +177,6 @@ bool metrics_file_end(struct metrics_file *f, const struct collected *collected)
 		pthread_join(f->writer, NULL);
 	else if (f->has_writer)
 		pthread_detach(f->writer);
-	if (!err)
-		return true;
-	return log_error(f->log, "writing %s: %s", f->path,
-			 err == -EAGAIN ? "nobody reads this FIFO" : guarded_error(-err));
+	return !err || log_error(f->log, "writing %s: %s", f->path,
+				 err == -EAGAIN ? "nobody reads this FIFO" : guarded_error(-err));
 }

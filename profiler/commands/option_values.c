@@ -117,13 +117,10 @@ static bool parse_percent(const char *text, uint32_t *out)
 
 static bool set_length(const char *option, const char *text, uint64_t *ns)
 {
-	if (slice_parse_duration(text, ns))
-		return true;
-	option_complain(
-		"%s takes a time above 0, in seconds or with a unit (ns, us, ms, s, m), like 2, "
-		"1.5 or 500ms, not '%s'",
-		option, text);
-	return false;
+	return slice_parse_duration(text, ns) ||
+	       option_complain("%s takes a time above 0, in seconds or with a unit (ns, us, ms, s, "
+			       "m), like 2, 1.5 or 500ms, not '%s'",
+			       option, text);
 }
 
 /* Checks an extended regular expression, as the injection library compiles it. */
@@ -138,8 +135,7 @@ static bool check_pattern(const char *option, const char *text)
 		return true;
 	}
 	regerror(result, NULL, error, sizeof(error));
-	option_complain("%s '%s': %s", option, text, error);
-	return false;
+	return option_complain("%s '%s': %s", option, text, error);
 }
 
 bool set_pattern_once(struct parsed_options *o, const struct option_entry *e, const char *text)
@@ -172,10 +168,8 @@ bool set_output(struct parsed_options *o, const struct option_entry *e, const ch
 {
 	const char *path;
 
-	if (text[0] == '\0') {
-		option_complain("-o needs a file name, or - for stdout");
-		return false;
-	}
+	if (text[0] == '\0')
+		return option_complain("-o needs a file name, or - for stdout");
 	if (!has_room(o->options.output_count, OUTPUTS_MAX, "-o"))
 		return false;
 	path = name_of_output(o, e, text);
@@ -195,21 +189,16 @@ bool set_format(struct parsed_options *o, const struct option_entry *e, const ch
 
 bool take_by(struct parsed_options *o, const char *text)
 {
-	if (grouping_parse(text, &o->options.view.by))
-		return true;
-	option_complain(
-		"--by takes rank, process, thread, device, context, stream, each at most once, "
-		"separated by commas, not '%s'",
-		text);
-	return false;
+	return grouping_parse(text, &o->options.view.by) ||
+	       option_complain("--by takes rank, process, thread, device, context, stream, each at "
+			       "most once, separated by commas, not '%s'",
+			       text);
 }
 
 bool set_prometheus(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
-	if (!text[0] || strcmp(text, "-") == 0) {
-		option_complain("--prometheus needs a file");
-		return false;
-	}
+	if (!text[0] || strcmp(text, "-") == 0)
+		return option_complain("--prometheus needs a file");
 	o->run.prometheus = name_of_output(o, e, text);
 	o->run.measure.errors = true;
 	return o->run.prometheus;
@@ -223,10 +212,8 @@ bool set_record(struct parsed_options *o, const struct option_entry *e, const ch
 
 bool set_spans(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
-	if (text[0] == '\0') {
-		option_complain("--otlp needs a file, a URL or env");
-		return false;
-	}
+	if (text[0] == '\0')
+		return option_complain("--otlp needs a file, a URL or env");
 	if (strstr(text, "://") || strcmp(text, OTEL_FROM_ENVIRONMENT) == 0) {
 		struct http_url url;
 		const char *wrong = strcmp(text, OTEL_FROM_ENVIRONMENT) == 0
@@ -264,10 +251,8 @@ bool take_push_label(struct parsed_options *o, const char *text)
 	if (!has_room(o->options.push_label_count, ENGINE_LABELS_MAX, "--push-label"))
 		return false;
 	why = engine_parse_label(text, &o->options.push_labels[o->options.push_label_count]);
-	if (why) {
-		option_complain("--push-label '%s': %s", text, why);
-		return false;
-	}
+	if (why)
+		return option_complain("--push-label '%s': %s", text, why);
 	o->options.push_label_count++;
 	return true;
 }
@@ -278,10 +263,8 @@ bool options_add_capture(struct parsed_options *o, const char *path)
 {
 	const char **paths = realloc(o->from.paths, (o->from.count + 1u) * sizeof(*paths));
 
-	if (!paths) {
-		option_complain("out of memory");
-		return false;
-	}
+	if (!paths)
+		return option_complain("out of memory");
 	o->from.paths = paths;
 	o->from.paths[o->from.count++] = path;
 	return true;
@@ -294,10 +277,9 @@ bool take_capture(struct parsed_options *o, const char *text)
 
 bool options_add_file(struct run_files *files, const char *path)
 {
-	if (files->count == COMPARISON_RUNS_MAX) {
-		option_complain("at most %d runs of each side are compared", COMPARISON_RUNS_MAX);
-		return false;
-	}
+	if (files->count == COMPARISON_RUNS_MAX)
+		return option_complain("at most %d runs of each side are compared",
+				       COMPARISON_RUNS_MAX);
 	files->paths[files->count++] = path;
 	return true;
 }
@@ -309,16 +291,12 @@ bool take_baseline(struct parsed_options *o, const char *text)
 
 bool take_time(struct parsed_options *o, const char *text)
 {
-	if (o->options.view.slice.has_time) {
-		option_complain("--time may be given once");
-		return false;
-	}
-	if (slice_parse_time(text, &o->options.view.slice))
-		return true;
-	option_complain("--time takes a part of the run, in seconds or with a unit, like 1.5..2, "
-			"500ms.. or ..10s, not '%s'",
-			text);
-	return false;
+	if (o->options.view.slice.has_time)
+		return option_complain("--time may be given once");
+	return slice_parse_time(text, &o->options.view.slice) ||
+	       option_complain("--time takes a part of the run, in seconds or with a unit, like "
+			       "1.5..2, 500ms.. or ..10s, not '%s'",
+			       text);
 }
 
 /* Parses a pattern, or a number where a number is allowed. */
@@ -327,14 +305,10 @@ static bool read_match(const struct option_entry *e, const char *text, bool may_
 {
 	char error[SLICE_ERROR_BYTES];
 
-	if (match->text) {
-		option_complain("--%s may be given once; use a regular expression", e->name);
-		return false;
-	}
-	if (slice_parse_match(text, may_be_number, match, error))
-		return true;
-	option_complain("--%s '%s': %s", e->name, text, error);
-	return false;
+	if (match->text)
+		return option_complain("--%s may be given once; use a regular expression", e->name);
+	return slice_parse_match(text, may_be_number, match, error) ||
+	       option_complain("--%s '%s': %s", e->name, text, error);
 }
 
 bool set_match(struct parsed_options *o, const struct option_entry *e, const char *text)
@@ -350,8 +324,7 @@ bool set_part(struct parsed_options *o, const struct option_entry *e, const char
 		return false;
 	if (match != &o->options.view.slice.parts[PLACE_STREAM] || match->is_number)
 		return true;
-	option_complain("--stream takes a number, not '%s'", text);
-	return false;
+	return option_complain("--stream takes a number, not '%s'", text);
 }
 
 bool take_duration(struct parsed_options *o, const char *text)
@@ -383,41 +356,35 @@ bool take_range(struct parsed_options *o, const char *text)
 	int n;
 
 	for (const char *at = text; *at; at++)
-		if ((unsigned char)*at < ' ') {
-			option_complain(
+		if ((unsigned char)*at < ' ')
+			return option_complain(
 				"--range takes the name of an NVTX range, or cudaProfilerApi");
-			return false;
-		}
 	n = snprintf(o->run.ranges + used, sizeof(o->run.ranges) - used, "%s%s",
 		     used ? MEASURE_RANGES_SEPARATOR : "", text);
 	if (text[0] && (size_t)n < sizeof(o->run.ranges) - used)
 		return true;
-	option_complain(text[0] ? "too many names of --range"
-				: "--range takes the name of an NVTX range, or cudaProfilerApi");
-	return false;
+	return option_complain(
+		text[0] ? "too many names of --range"
+			: "--range takes the name of an NVTX range, or cudaProfilerApi");
 }
 
 /* ---- comparing runs ---- */
 
 bool take_limit(struct parsed_options *o, const char *text)
 {
-	if (gates_parse_limit(text, &o->options.gates))
-		return true;
-	option_complain(
-		"--fail-above takes a percentage, a time in ns, us, ms or s, memory in KiB, MiB "
-		"or GiB, or a number of errors, like 5%%, 10ms, 1MiB or 0errors, not '%s'",
-		text);
-	return false;
+	return gates_parse_limit(text, &o->options.gates) ||
+	       option_complain("--fail-above takes a percentage, a time in ns, us, ms or s, memory "
+			       "in KiB, MiB or GiB, or a number of errors, like 5%%, 10ms, 1MiB or "
+			       "0errors, not '%s'",
+			       text);
 }
 
 bool take_gate(struct parsed_options *o, const char *text)
 {
 	char error[GATE_ERROR_BYTES];
 
-	if (gates_parse(text, &o->options.gates, error))
-		return true;
-	option_complain("--fail-on '%s': %s", text, error);
-	return false;
+	return gates_parse(text, &o->options.gates, error) ||
+	       option_complain("--fail-on '%s': %s", text, error);
 }
 
 /* ---- what to measure ---- */
@@ -433,16 +400,12 @@ bool take_pids(struct parsed_options *o, const char *text)
 
 		length = strcspn(at, ",");
 		snprintf(word, sizeof(word), "%.*s", (int)(length < 15 ? length : 15), at);
-		if (!parse_u32(word, 1, INT32_MAX, &pid)) {
-			option_complain(
+		if (!parse_u32(word, 1, INT32_MAX, &pid))
+			return option_complain(
 				"-p takes numbers of processes, separated by commas, not '%s'",
 				text);
-			return false;
-		}
-		if (o->attach.pid_count == ATTACH_PIDS_MAX) {
-			option_complain("-p takes at most %d processes", ATTACH_PIDS_MAX);
-			return false;
-		}
+		if (o->attach.pid_count == ATTACH_PIDS_MAX)
+			return option_complain("-p takes at most %d processes", ATTACH_PIDS_MAX);
 		o->attach.pids[o->attach.pid_count++] = pid;
 		if (!at[length])
 			return true;
@@ -451,19 +414,15 @@ bool take_pids(struct parsed_options *o, const char *text)
 
 bool take_frequency(struct parsed_options *o, const char *text)
 {
-	if (parse_u32(text, 1, MEASURE_MAX_HZ, &o->run.measure.frequency_hz))
-		return true;
-	option_complain("-F takes a whole number of Hz from 1 to %d, not '%s'", MEASURE_MAX_HZ,
-			text);
-	return false;
+	return parse_u32(text, 1, MEASURE_MAX_HZ, &o->run.measure.frequency_hz) ||
+	       option_complain("-F takes a whole number of Hz from 1 to %d, not '%s'",
+			       MEASURE_MAX_HZ, text);
 }
 
 bool take_max_overhead(struct parsed_options *o, const char *text)
 {
-	if (parse_percent(text, &o->run.measure.max_overhead))
-		return true;
-	option_complain("--max-overhead takes a percentage from 0.1 to 100, not '%s'", text);
-	return false;
+	return parse_percent(text, &o->run.measure.max_overhead) ||
+	       option_complain("--max-overhead takes a percentage from 0.1 to 100, not '%s'", text);
 }
 
 /* Reads an optional argument with two words, of which the first is the default. */
@@ -472,8 +431,8 @@ static bool read_choice(const struct option_entry *e, const char *text, bool *is
 	*is_second = text && strcmp(text, e->words[1]) == 0;
 	if (!text || *is_second || strcmp(text, e->words[0]) == 0)
 		return true;
-	option_complain("--%s is %s or %s, not '%s'", e->name, e->words[0], e->words[1], text);
-	return false;
+	return option_complain("--%s is %s or %s, not '%s'", e->name, e->words[0], e->words[1],
+			       text);
 }
 
 bool set_wall(struct parsed_options *o, const struct option_entry *e, const char *text)
@@ -510,8 +469,8 @@ bool take_stall_period(struct parsed_options *o, const char *text)
 			return true;
 		}
 	}
-	option_complain("--stall-period is a power of two from 32 to 2147483648, not '%s'", text);
-	return false;
+	return option_complain("--stall-period is a power of two from 32 to 2147483648, not '%s'",
+			       text);
 }
 
 bool take_weight(struct parsed_options *o, const char *text)
@@ -532,25 +491,21 @@ bool take_weight(struct parsed_options *o, const char *text)
 		o->options.weight_metric = text;
 		return true;
 	}
-	option_complain("--weight is time, peak, left or a metric that --metrics reads, not '%s'",
-			text);
-	return false;
+	return option_complain(
+		"--weight is time, peak, left or a metric that --metrics reads, not '%s'", text);
 }
 
 bool take_metrics(struct parsed_options *o, const char *text)
 {
-	size_t length = strlen(text), names = strspn(text, "abcdefghijklmnopqrstuvwxyz"
-							   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-							   "0123456789_.:,");
+	size_t length = strlen(text),
+	       names = strspn(text,
+			      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:,");
 
 	if (length == 0 || length != names || strspn(text, ",") == length ||
-	    length > COUNTER_REQUEST_METRICS_BYTES) {
-		option_complain(
-			"--metrics takes default and names of metrics, separated by commas, not "
-			"'%s'; --list-metrics shows those there are",
-			text);
-		return false;
-	}
+	    length > COUNTER_REQUEST_METRICS_BYTES)
+		return option_complain("--metrics takes default and names of metrics, separated by "
+				       "commas, not '%s'; --list-metrics shows those there are",
+				       text);
 	o->run.counters.metrics = text;
 	o->run.measure.counters = true;
 	return true;
@@ -558,10 +513,8 @@ bool take_metrics(struct parsed_options *o, const char *text)
 
 bool take_metrics_kernels(struct parsed_options *o, const char *text)
 {
-	if (strlen(text) > COUNTER_REQUEST_KERNELS_BYTES) {
-		option_complain("--metrics-kernels: the pattern is too long");
-		return false;
-	}
+	if (strlen(text) > COUNTER_REQUEST_KERNELS_BYTES)
+		return option_complain("--metrics-kernels: the pattern is too long");
 	o->run.counters.kernels = text;
 	return check_pattern("--metrics-kernels", text);
 }
@@ -571,9 +524,8 @@ bool take_metrics_launches(struct parsed_options *o, const char *text)
 	o->run.counters.launches = 0;
 	if (strcmp(text, "all") == 0 || parse_u32(text, 1, UINT32_MAX, &o->run.counters.launches))
 		return true;
-	option_complain("--metrics-launches takes a number of launches from 1 on, or all, not '%s'",
-			text);
-	return false;
+	return option_complain(
+		"--metrics-launches takes a number of launches from 1 on, or all, not '%s'", text);
 }
 
 bool take_list_metrics(struct parsed_options *o, const char *text)
@@ -603,10 +555,8 @@ bool set_names(struct parsed_options *o, const struct option_entry *e, const cha
 
 bool take_my_path(struct parsed_options *o, const char *text)
 {
-	if (text[0] == '\0') {
-		option_complain("--my-path needs a folder");
-		return false;
-	}
+	if (text[0] == '\0')
+		return option_complain("--my-path needs a folder");
 	if (!has_room(o->options.view.my_path_count, VIEW_PATHS_MAX, "--my-path"))
 		return false;
 	o->options.view.my_code = true;

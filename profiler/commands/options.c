@@ -36,19 +36,16 @@ static bool check_weight_metric(const struct parsed_options *p)
 
 	if (p->from.count || p->is_diff)
 		return true;
-	if (!p->run.measure.counters) {
-		option_complain("--weight %s is for counters that --metrics reads: add --metrics",
-				p->options.weight_metric);
-		return false;
-	}
+	if (!p->run.measure.counters)
+		return option_complain(
+			"--weight %s is for counters that --metrics reads: add --metrics",
+			p->options.weight_metric);
 	if (counters_are_asked(p->run.counters.metrics, p->options.weight_metric, sums) &&
 	    counters_is_additive(p->options.weight_metric))
 		return true;
-	option_complain(
-		"--weight %s: only metrics that --metrics reads and that end in .sum can be "
-		"drawn, for these add up over launches: %s",
-		p->options.weight_metric, sums);
-	return false;
+	return option_complain("--weight %s: only metrics that --metrics reads and that end in "
+			       ".sum can be drawn, for these add up over launches: %s",
+			       p->options.weight_metric, sums);
 }
 
 /* Checks that every output can show the weight: formats with a time axis cannot. */
@@ -60,13 +57,10 @@ static bool check_weight(const struct parsed_options *p)
 		return false;
 	for (uint32_t i = 0; i < p->options.output_count; i++)
 		if (!p->options.outputs[i].writer->shows_weights &&
-		    !p->options.outputs[i].writer->keeps_all) {
-			option_complain(
-				"--weight is for formats of stacks (folded, .svg, .html, pprof, "
-				"speedscope, OTLP), not for %s",
-				p->options.outputs[i].path);
-			return false;
-		}
+		    !p->options.outputs[i].writer->keeps_all)
+			return option_complain("--weight is for formats of stacks (folded, .svg, "
+					       ".html, pprof, speedscope, OTLP), not for %s",
+					       p->options.outputs[i].path);
 	return true;
 }
 
@@ -79,9 +73,8 @@ static bool check_formats(const struct parsed_options *p)
 		if (writer == &folded_writer || writer == &svg_writer || writer == &html_writer ||
 		    writer == &json_summary_writer)
 			continue;
-		option_complain("--diff writes .html, .svg, .folded or .json, not %s (%s)",
-				writer->name, p->options.outputs[i].path);
-		return false;
+		return option_complain("--diff writes .html, .svg, .folded or .json, not %s (%s)",
+				       writer->name, p->options.outputs[i].path);
 	}
 	return true;
 }
@@ -98,10 +91,9 @@ static bool choose_format(struct output_choice *output)
 	for (const struct writer *const *w = writers; *w; w++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
 					 used ? ", " : "", (*w)->suffix);
-	option_complain(
+	return option_complain(
 		"-o %s: no format has the extension %s; use %s, or choose a format with --format",
 		output->path, path_extension(output->path), known);
-	return false;
 }
 
 /*
@@ -123,10 +115,8 @@ static bool choose_formats(struct parsed_options *p)
 		else if (!choose_format(&p->options.outputs[i]))
 			return false;
 	}
-	if (p->options.output_count + p->options.span_file_count > OUTPUTS_MAX) {
-		option_complain("at most %d -o and --otlp together", OUTPUTS_MAX);
-		return false;
-	}
+	if (p->options.output_count + p->options.span_file_count > OUTPUTS_MAX)
+		return option_complain("at most %d -o and --otlp together", OUTPUTS_MAX);
 	for (uint32_t i = 0; i < p->options.span_file_count; i++)
 		p->options.outputs[p->options.output_count++] = (struct output_choice){
 			p->options.span_files[i], has_suffix(p->options.span_files[i], ".pb")
@@ -151,9 +141,8 @@ static bool check_open(const struct parsed_options *p)
 {
 	if (!p->options.open || options_shown(&p->options))
 		return true;
-	option_complain("--open needs a file that a browser shows: -o FILE.html or "
-			"-o FILE.svg");
-	return false;
+	return option_complain(
+		"--open needs a file that a browser shows: -o FILE.html or -o FILE.svg");
 }
 
 /*
@@ -172,11 +161,9 @@ static bool check_from(struct parsed_options *p, const struct option_entry *of_r
 {
 	char shown[OPTION_SHOWN_BYTES];
 
-	if (of_run) {
-		option_complain("%s cannot be used with --from: it applies only to a run",
-				option_shown(of_run, shown));
-		return false;
-	}
+	if (of_run)
+		return option_complain("%s cannot be used with --from: it applies only to a run",
+				       option_shown(of_run, shown));
 	slice_kinds(p);
 	return true;
 }
@@ -185,23 +172,18 @@ static bool check_diff(struct parsed_options *p, const struct option_entry *of_r
 {
 	char shown[OPTION_SHOWN_BYTES];
 
-	if (of_run) {
-		option_complain("%s is for one run; --diff compares runs that are over",
-				option_shown(of_run, shown));
-		return false;
-	}
+	if (of_run)
+		return option_complain("%s is for one run; --diff compares runs that are over",
+				       option_shown(of_run, shown));
 	if (!has_border && p->diff.before.count == 2) {
 		p->diff.after.paths[p->diff.after.count++] =
 			p->diff.before.paths[--p->diff.before.count];
 	} else if (!has_border && p->diff.before.count > 2) {
-		option_complain("--diff takes two files; of more, put -- between those "
-				"before and those after");
-		return false;
+		return option_complain("--diff takes two files; of more, put -- between those "
+				       "before and those after");
 	}
-	if (p->diff.before.count == 0 || p->diff.after.count == 0) {
-		option_complain("--diff compares two files: BEFORE AFTER");
-		return false;
-	}
+	if (p->diff.before.count == 0 || p->diff.after.count == 0)
+		return option_complain("--diff compares two files: BEFORE AFTER");
 	slice_kinds(p);
 	return check_formats(p);
 }
@@ -210,10 +192,7 @@ static bool check_gates(const struct parsed_options *p)
 {
 	char error[GATE_ERROR_BYTES];
 
-	if (gates_fit(&p->options.gates, error))
-		return true;
-	option_complain("%s", error);
-	return false;
+	return gates_fit(&p->options.gates, error) || option_complain("%s", error);
 }
 
 /* Checks that --widths comes with a picture of a comparison. */
@@ -225,9 +204,8 @@ static bool check_widths(const struct parsed_options *p)
 		if (p->options.outputs[i].writer == &svg_writer ||
 		    p->options.outputs[i].writer == &html_writer)
 			return true;
-	option_complain("--widths is for the picture of a difference: --diff with -o FILE.svg or "
-			"-o FILE.html");
-	return false;
+	return option_complain("--widths is for the picture of a difference: --diff with -o "
+			       "FILE.svg or -o FILE.html");
 }
 
 /* Returns whether a word with one dash is the full name of a long option, maybe with "=value". */
@@ -370,9 +348,8 @@ static bool check_command(char **argv, int at)
 	/* behind "--" any word is a command */
 	if (!hyphen || strcmp(argv[at - 1], "--") == 0)
 		return true;
-	option_complain("'%s' begins with a dash of printed text; type a hyphen: -%s", argv[at],
-			argv[at] + hyphen);
-	return false;
+	return option_complain("'%s' begins with a dash of printed text; type a hyphen: -%s",
+			       argv[at], argv[at] + hyphen);
 }
 
 /* Explains what the shell makes of "--baseline old-*.profile". */
@@ -380,10 +357,9 @@ static void explain_baselines(const struct parsed_options *p, const char *word)
 {
 	const char *last = p->options.baselines.paths[p->options.baselines.count - 1];
 
-	option_complain(
-		"--baseline takes one file, and '%s' follows it; write --baseline before each: "
-		"--baseline %s --baseline %s",
-		word, last, word);
+	option_complain("--baseline takes one file, and '%s' follows it; write --baseline before "
+			"each: --baseline %s --baseline %s",
+			word, last, word);
 }
 
 /* Returns whether a file with this name is a capture or folded stacks, and not a command. */

@@ -54,7 +54,7 @@ struct handed {
 	uint32_t places, processes, threads, shapes, frames;
 	uint32_t renames; /* after a rename all processes and threads are handed over again */
 	uint32_t *frame_numbers; /* by frame of the collection; 0: not handed over */
-	uint32_t frame_number_count;
+	uint32_t frame_number_count, frame_number_capacity;
 	LIST(struct device) devices;
 };
 
@@ -262,6 +262,9 @@ bool live_spans_take(struct live_spans *l, const struct timeline_record *record,
 	add_new(&(to)->list, &(to)->count, &(to)->capacity, sizeof(*(to)->list), from, total, \
 		handed)
 
+/* Appends entries to a list. Returns false if out of memory. */
+#define APPEND(to, from, count) ADD_NEW(to, from, count, &(uint32_t){0})
+
 static bool add_new(void *list, uint32_t *count, uint32_t *capacity, size_t size, const void *from,
 		    uint32_t total, uint32_t *handed)
 {
@@ -284,10 +287,8 @@ static bool add_shapes(struct live_spans *l, const struct timeline *shapes)
 	const struct timeline_shape *shape;
 
 	while ((shape = timeline_shape(shapes, l->handed.shapes + 1))) {
-		if (!array_make_room(&l->batch.shapes.list, l->batch.shapes.count,
-				     &l->batch.shapes.capacity, sizeof(*shape)))
+		if (!APPEND(&l->batch.shapes, shape, 1))
 			return false;
-		l->batch.shapes.list[l->batch.shapes.count++] = *shape;
 		l->handed.shapes++;
 	}
 	return true;
@@ -301,16 +302,13 @@ static bool add_devices(struct live_spans *l, const struct devices *devices)
 {
 	size_t bytes = devices->count * sizeof(*devices->list);
 	struct handed *h = &l->handed;
-	uint32_t none = 0;
 
 	if (h->devices.count == devices->count &&
 	    (!bytes || memcmp(h->devices.list, devices->list, bytes) == 0))
 		return true;
 	l->batch.devices.count = h->devices.count = 0;
-	if (!ADD_NEW(&l->batch.devices, devices->list, devices->count, &none))
-		return false;
-	none = 0;
-	return ADD_NEW(&h->devices, devices->list, devices->count, &none);
+	return APPEND(&l->batch.devices, devices->list, devices->count) &&
+	       APPEND(&h->devices, devices->list, devices->count);
 }
 
 static bool is_code(const struct frame *frame)
@@ -347,21 +345,16 @@ static bool number_frame(struct live_spans *l, const struct collected *in, struc
 			 uint32_t *number)
 {
 	struct handed *h = &l->handed;
-	uint32_t at, count = h->frame_number_count;
+	uint32_t at;
 	struct new_frame new = {.file.path = NULL};
 
 	*number = 0;
 	if (same_id(stack, STACK_EMPTY))
 		return true;
 	at = stack_table_frame_number(in->stacks, stack);
-	if (at >= count) {
-		if (!array_reserve(&h->frame_numbers, count, at + 1 - count, &count,
-				   sizeof(*h->frame_numbers)))
-			return false;
-		memset(h->frame_numbers + h->frame_number_count, 0,
-		       (count - h->frame_number_count) * sizeof(*h->frame_numbers));
-		h->frame_number_count = count;
-	}
+	if (!array_extend(&h->frame_numbers, &h->frame_number_count, at + 1,
+			  &h->frame_number_capacity, sizeof(*h->frame_numbers)))
+		return false;
 	if (!h->frame_numbers[at]) {
 		new.frame = *stack_table_frame(in->stacks, stack);
 		if (!array_make_room(&l->batch.frames.list, l->batch.frames.count,
@@ -476,17 +469,8 @@ struct live_spans_kept live_spans_kept(const struct live_spans *l)
 
 static void import_places(struct mirror *m, const struct batch *n)
 {
-	uint32_t more = m->lacks_places ? 0 : n->places.count;
-
-	if (!array_reserve(&m->places.list, m->places.count, more, &m->places.capacity,
-			   sizeof(*m->places.list))) {
-		m->lacks_places = true;
-		return;
-	}
-	if (more)
-		memcpy(m->places.list + m->places.count, n->places.list,
-		       more * sizeof(*m->places.list));
-	m->places.count += more;
+	if (!m->lacks_places)
+		m->lacks_places = !APPEND(&m->places, n->places.list, n->places.count);
 }
 
 /* Adds shapes under their numbers. After a failure no further shapes are added. */
@@ -531,10 +515,8 @@ static void import_frame(struct live_spans *l, const struct new_frame *new)
 					  &frame),
 			 &stack))
 		stack = RESULT_ROOT;
-	m->lacks_frames |= !array_make_room(&m->stacks.list, m->stacks.count, &m->stacks.capacity,
-					    sizeof(*m->stacks.list));
 	if (!m->lacks_frames)
-		m->stacks.list[m->stacks.count++] = stack;
+		m->lacks_frames = !APPEND(&m->stacks, &stack, 1);
 }
 
 static void import_process(struct mirror *m, const struct process_info *info)
