@@ -19,21 +19,16 @@ static const uint32_t picks_of[LIVE_TABLES] = {
 /* Returns false if the display cannot be started. */
 static bool start_display(struct live *l, const struct identity *identity, const char *command)
 {
-	int data[2], control[2];
+	int data[2], control[2] = {-1, -1};
 	sigset_t all, before;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, data) != 0)
 		return false;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
-		close(data[0]);
-		close(data[1]);
-		return false;
-	}
 	/* the display ends with the worker, not by a signal from the terminal */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = fork();
+	pid = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) == 0 ? fork() : -1;
 	if (pid == 0) {
 		close(data[0]);
 		close(control[0]);

@@ -93,7 +93,7 @@ const struct option_entry option_table[] = {
 	 TAKES(ARGUMENT_TEXT, "K=V", NULL),
 	 HELP("a label of the profile that is pushed; repeats", NULL)},
 	/* ---- captures, and parts of a run ---- */
-	{OPTION(OPT_FROM, "from", TOPIC_CAPTURES), .take = take_capture,
+	{OPTION(OPT_FROM, "from", TOPIC_CAPTURES), .take = options_add_capture,
 	 TAKES(ARGUMENT_FILE, "FILE", NULL), .is_of_files = true,
 	 HELP("read captures or a trace, and run no command",
 	      "A capture (-o FILE.profile) holds a whole run, and makes every other output, here "

@@ -270,11 +270,6 @@ bool options_add_capture(struct parsed_options *o, const char *path)
 	return true;
 }
 
-bool take_capture(struct parsed_options *o, const char *text)
-{
-	return options_add_capture(o, text);
-}
-
 bool options_add_file(struct run_files *files, const char *path)
 {
 	if (files->count == COMPARISON_RUNS_MAX)

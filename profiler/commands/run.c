@@ -116,7 +116,7 @@ static void take_record(void *context, const struct timeline_record *record, uin
 	struct run *r = context;
 	struct collected collected;
 
-	if (!span_export_take(&r->spans, record, launched_ns))
+	if (!live_spans_take(r->spans.live, record, launched_ns))
 		return;
 	collected = collect_results(session_collect(r->session));
 	hand_over_spans(r, &collected, 0);

@@ -173,12 +173,6 @@ static void stop_maker(struct span_export *e)
 	e->has_maker = false;
 }
 
-bool span_export_take(struct span_export *e, const struct timeline_record *record,
-		      uint64_t launched_ns)
-{
-	return live_spans_take(e->live, record, launched_ns);
-}
-
 bool span_export_is_due(const struct span_export *e, uint64_t now_ns)
 {
 	return e->live && now_ns >= e->next_ns;

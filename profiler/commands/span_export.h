@@ -68,14 +68,11 @@ bool span_export_open(struct span_export *e, struct log *log, const struct optio
 void span_export_close(struct span_export *e);
 
 /*
- * Hand records over during the run, if `live` is set. span_export_take takes a record from the
- * timeline's listener, and returns true if a hand-over is due. span_export_is_due returns true
- * every SPAN_EXPORT_PERIOD_NS, for a tick. span_export_hand_over hands over the taken records, and
- * on a tick sends the pending spans. `totals` are those known so far, with borrowed strings.
- * `shapes` has the shapes of the records.
+ * Hand records over during the run, if `live` is set. live_spans_take takes a record, and says when
+ * a hand-over is due. span_export_is_due returns true every SPAN_EXPORT_PERIOD_NS, for a tick.
+ * span_export_hand_over hands over the taken records, and on a tick sends the pending spans.
+ * `totals` are those known so far, with borrowed strings. `shapes` has the shapes of the records.
  */
-bool span_export_take(struct span_export *e, const struct timeline_record *record,
-		      uint64_t launched_ns);
 bool span_export_is_due(const struct span_export *e, uint64_t now_ns);
 void span_export_hand_over(struct span_export *e, const struct collected *collected,
 			   const struct timeline *shapes, const struct totals *totals,

@@ -82,17 +82,12 @@ static struct stack_traits *find_stack_traits(const struct result *r)
 	return list;
 }
 
-static struct process *find_process(struct counts *c, uint32_t id)
-{
-	uint32_t at = record_get(c, &id, &((struct process){.id = id}));
-
-	return at != RECORD_NONE ? &c->list[at] : NULL;
-}
-
 static bool add_row(struct counts *c, const struct result *r, const struct row *row,
 		    const struct stack_traits *traits)
 {
-	struct process *p = find_process(c, r->places[row->place].part[PLACE_PROCESS]);
+	uint32_t id = r->places[row->place].part[PLACE_PROCESS];
+	uint32_t at = record_get(c, &id, &((struct process){.id = id}));
+	struct process *p = at != RECORD_NONE ? &c->list[at] : NULL;
 
 	if (!p)
 		return false;

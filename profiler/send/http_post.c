@@ -218,11 +218,6 @@ static void drop_first(struct http_post *p)
 	free(body);
 }
 
-static bool is_late(const struct http_post *p)
-{
-	return monotonic_ms() >= atomic_load(&p->deadline_ms);
-}
-
 static void *send_bodies(void *arg)
 {
 	struct http_post *p = arg;
@@ -233,7 +228,7 @@ static void *send_bodies(void *arg)
 	for (;;) {
 		while (!p->first && !p->is_closing)
 			pthread_cond_wait(&p->changed, &p->lock);
-		if (!p->first || is_late(p))
+		if (!p->first || monotonic_ms() >= atomic_load(&p->deadline_ms))
 			break;
 		pthread_mutex_unlock(&p->lock);
 		deliver(p, p->first);

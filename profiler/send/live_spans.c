@@ -519,29 +519,26 @@ static void import_frame(struct live_spans *l, const struct new_frame *new)
 		m->lacks_frames = !APPEND(&m->stacks, &stack, 1);
 }
 
-static void import_process(struct mirror *m, const struct process_info *info)
-{
-	if (!place_names_rename_process(&m->place_names, info->id, info->name))
-		place_names_add_process(&m->place_names, info);
-}
-
-static void import_thread(struct mirror *m, const struct thread_info *info)
-{
-	if (!place_names_rename_thread(&m->place_names, info->process, info->tid, info->name))
-		place_names_add_thread(&m->place_names, info);
-}
-
 static void import_batch(struct live_spans *l, const struct batch *n)
 {
 	struct mirror *m = &l->mirror;
+	struct place_names *names = &m->place_names;
 
 	import_places(m, n);
 	import_shapes(m, n);
 	import_devices(m, n);
-	for (uint32_t i = 0; i < n->processes.count; i++)
-		import_process(m, &n->processes.list[i]);
-	for (uint32_t i = 0; i < n->threads.count; i++)
-		import_thread(m, &n->threads.list[i]);
+	for (uint32_t i = 0; i < n->processes.count; i++) {
+		const struct process_info *p = &n->processes.list[i];
+
+		if (!place_names_rename_process(names, p->id, p->name))
+			place_names_add_process(names, p);
+	}
+	for (uint32_t i = 0; i < n->threads.count; i++) {
+		const struct thread_info *t = &n->threads.list[i];
+
+		if (!place_names_rename_thread(names, t->process, t->tid, t->name))
+			place_names_add_thread(names, t);
+	}
 	for (uint32_t i = 0; i < n->frames.count; i++)
 		import_frame(l, &n->frames.list[i]);
 	result_refresh(l->result);
