@@ -22,7 +22,7 @@ enum { LABEL_SET_LABELS = 1 };
 enum { LABEL_NAME = 1, LABEL_VALUE = 2 };
 enum { RAW_SAMPLE_RAW_PROFILE = 1 };
 
-enum { FRAME_HEADER_BYTES = 5, FRAME_MESSAGE = 0, FRAME_TRAILER = 0x80 };
+enum { FRAME_HEADER_BYTES = 5, FRAME_MESSAGE = 0 };
 
 static void put_label(struct protobuf *p, const char *name, const char *value)
 {
