@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the metrics of a run to a file every METRICS_PERIOD_S seconds, and at its end:
- * --prometheus.
+ * Writes the metrics of a run to a file every few seconds: --prometheus.
  *
- * The file is replaced atomically, as other outputs are (output_file.h), with the rights of the
- * user. A thread writes it, since disks may be slow and the session must read events. A write that
- * is due while the thread is busy is skipped. A failed write is reported once, and retried in the
- * next period. A FIFO gets the current metrics whenever it has a reader; profile does not wait for
- * readers.
+ * The file is due every METRICS_PERIOD_S, and at the end of the run. It is replaced atomically, as
+ * other outputs are (output_file.h), with the rights of the user. A thread writes it, since disks
+ * may be slow and the session must read events. A write that is due while the thread is busy is
+ * skipped. A failed write is reported once, and retried in the next period. A FIFO gets the current
+ * metrics whenever it has a reader; profile does not wait for readers.
  */
 #ifndef PROFILER_COMMANDS_METRICS_FILE_H
 #define PROFILER_COMMANDS_METRICS_FILE_H
