@@ -79,7 +79,7 @@ static void add_error(struct api_call *call, const struct gpu_call_error *error)
 
 static void note_extremes(struct api_call *call, const struct gpu_event_calls *e)
 {
-	/* further lines of a function have buckets alone */
+	/* continuation lines of a function carry buckets only */
 	if (e->bucket_count == 0 || e->longest_ns < e->shortest_ns || e->longest_ns == 0)
 		return;
 	if (e->shortest_ns < call->shortest_ns)
@@ -104,9 +104,9 @@ void api_call_add(struct api_call *call, const struct gpu_event_calls *e)
 	note_extremes(call, e);
 }
 
-/* ---- of the last seconds ---- */
+/* ---- notes, for --last ---- */
 
-/* Says in a note's `work` what its `bytes` are; its `graph_node` is the call. */
+/* Meaning of a note's `amount`. */
 enum part {
 	PART_CALLS,
 	PART_NS,
@@ -115,8 +115,8 @@ enum part {
 	PART_NESTED_NS,
 	PART_SHORTEST,
 	PART_LONGEST,
-	PART_ERROR,  /* how many of the code in `device` */
-	PART_BUCKET, /* how many in the bucket of that number */
+	PART_ERROR,  /* with the code in `detail` */
+	PART_BUCKET, /* with the bucket number in `detail` */
 };
 
 static void keep(struct api_call *call, struct profile_sink *sink, enum part part, uint32_t which,
@@ -140,8 +140,8 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 }
 
 /*
- * Keeps bounds of the times in the buckets. No time is beyond those since the program's start, nor
- * longer than all together; a further line says nothing of these.
+ * Notes bounds of the durations in the buckets. The extremes since the program's start and the sum
+ * of the durations tighten them; continuation lines lack both.
  */
 static void keep_extremes(struct api_call *call, struct profile_sink *sink,
 			  const struct gpu_event_calls *e)
@@ -248,7 +248,7 @@ void api_calls_end_part(struct api_calls *calls)
 			free(call);
 			continue;
 		}
-		/* cannot fail: there were as many */
+		/* cannot fail: the index had more entries */
 		hash_index_add(&calls->index, hash_of(call->name, call->family, call->kind), left);
 		calls->list[left++] = call;
 	}
@@ -257,7 +257,7 @@ void api_calls_end_part(struct api_calls *calls)
 
 uint64_t api_call_quantile(const struct api_call *call, uint32_t thousandths)
 {
-	/* the rank, rounded up; 2^64 calls do not happen, but may be claimed */
+	/* the rank, rounded up; 128 bits, for programs may claim 2^64 calls */
 	unsigned __int128 rank = ((unsigned __int128)call->returned * thousandths + 999) / 1000;
 	uint64_t seen = 0;
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All calls of CUDA's runtime and driver in a run, by function and, of copies, by direction
- * (--api), over all processes.
+ * Sums all calls of the CUDA runtime and driver in a run (--api), over all processes. There is one
+ * entry per function, and for copies one per direction.
  *
- * A call of the runtime makes calls of the driver; both are counted, and those of the driver that
- * are within another are known apart (`nested`), so that what the program itself called adds up.
+ * A runtime call makes driver calls, and both are counted. Driver calls made within another call
+ * also count as `nested`. Calls minus nested calls are the calls that the program itself made.
  *
- * Programs send the numbers: sums are saturated, and there are at most API_CALLS_MAX entries.
+ * The numbers come from untrusted programs: sums saturate, and there are at most API_CALLS_MAX
+ * entries.
  */
 #ifndef PROFILER_MODEL_API_CALLS_H
 #define PROFILER_MODEL_API_CALLS_H
@@ -21,17 +22,17 @@
 #define API_CALL_ERRORS 16u
 
 struct api_call {
-	const char *name; /* as programs write it; borrowed */
+	const char *name; /* function name as the program sent it; borrowed */
 	uint32_t family, kind;
 	uint64_t calls, ns, bytes, nested, nested_ns; /* as in struct gpu_event_calls */
 	uint64_t shortest_ns, longest_ns;
-	uint64_t returned, failed; /* of the calls */
-	/* codes in the order in which they first came; the last place has all others */
+	uint64_t returned, failed; /* number of `calls` that returned, and that failed */
+	/* in order of first appearance; the last entry sums all other codes */
 	struct gpu_call_error errors[API_CALL_ERRORS];
 	uint64_t buckets[GPU_CALL_BUCKETS];
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialise: an empty table. */
 struct api_calls {
 	struct api_call **list;
 	uint32_t count, capacity;
@@ -41,8 +42,9 @@ struct api_calls {
 void api_calls_release(struct api_calls *calls);
 
 /*
- * The entry of a function, made if there is none, whose name is then `keep(context, name)`. NULL:
- * there is no room, or `keep` returns NULL. `memory`: what entries are taken from, or NULL.
+ * Finds or adds the entry of the event's function. A new entry's name is `keep(context, name)`.
+ * Entries are charged to the quota `memory`, which may be NULL. Returns NULL if the table is full,
+ * memory is short, or `keep` returns NULL.
  */
 struct api_call *api_calls_get(struct api_calls *calls, const struct gpu_event_calls *event,
 			       struct quota *memory,
@@ -51,31 +53,37 @@ struct api_call *api_calls_get(struct api_calls *calls, const struct gpu_event_c
 void api_call_add(struct api_call *call, const struct gpu_event_calls *event);
 
 /*
- * Does the same where only the last seconds are wanted: sums are notes in the sink (NOTE_CALLS), as
- * of when they came, which is 50 ms after the calls at most. The shortest and the longest time of a
- * part are known to an eighth.
+ * Records the event as notes in the sink (NOTE_CALLS), for --last. Notes have the time of their
+ * arrival, at most 50 ms after the calls. The shortest and longest call of a part of the run are
+ * accurate to an eighth.
  */
 struct profile_sink;
 struct profile_item;
 void api_call_keep(struct api_call *call, const struct gpu_event_calls *event,
 		   struct profile_sink *sink);
-/* Before the sink's notes are taken in; takes one in; afterwards: leaves out what was not called.
+
+/*
+ * Rebuild the table from the notes of a part of the run: clear the extremes, add each note, and
+ * finally remove functions without calls.
  */
 void api_calls_begin_part(struct api_calls *calls);
 void api_calls_note(const struct profile_item *note);
 void api_calls_end_part(struct api_calls *calls);
 
 /*
- * The duration that `thousandths` of the calls that returned did not exceed: at most an eighth too
- * long, and never longer than the longest. 0: none returned.
+ * Returns the quantile of the durations of returned calls, in ns: `thousandths` 500 is the median.
+ * The value is at most an eighth too long, and never above `longest_ns`. Returns 0 if no call
+ * returned.
  */
 uint64_t api_call_quantile(const struct api_call *call, uint32_t thousandths);
 
-/* "cudaMemcpyAsync, host to device": `text` if there is a direction, else the name. */
+/*
+ * Returns "cudaMemcpyAsync, host to device" in `text`, or just the name if there is no direction.
+ */
 #define API_CALL_TEXT_BYTES (GPU_CALL_NAME_BYTES + 32)
 const char *api_call_text(const struct api_call *call, char text[API_CALL_TEXT_BYTES]);
 
-/* "cudaErrorInvalidValue", "error 1234", "others": of entry `number` of its errors. */
+/* Returns the name of error `number`: "cudaErrorInvalidValue", "error 1234" or "others". */
 #define API_CALL_ERROR_BYTES 64
 const char *api_call_error_text(const struct api_call *call, uint32_t number,
 				char text[API_CALL_ERROR_BYTES]);

@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANCHORS 8u            /* collectives that candidates are made of */
-#define ANCHOR_CANDIDATES 64u /* of each, the nearest to the guess */
-#define STARTS 16u            /* that may be missing at the begin of one sequence */
+#define ANCHORS 8u            /* collectives of `moved` that get candidates */
+#define ANCHOR_CANDIDATES 64u /* per anchor, the nearest to the guess */
+#define STARTS 16u            /* collectives that may be missing at the start of a sequence */
 #define CANDIDATES_MAX (ANCHORS * ANCHOR_CANDIDATES + 2 * STARTS)
-#define LOOK 128u           /* pairs by which candidates are first compared */
-#define FINALISTS 8u        /* candidates that are followed to both ends */
-#define SAME_NS 100000      /* leaving differs no more than this */
-#define DRIFT_ALLOWED 5e-4  /* of the time since the last pair: NTP slews so much */
-#define DRIFT_PAIRS_MIN 60u /* of fewer, or in less time, drift is not fitted */
+#define LOOK 128u           /* pairs counted to rank the candidates */
+#define FINALISTS 8u        /* candidates followed to both ends */
+#define SAME_NS 100000      /* largest difference of leave times in a pair */
+#define DRIFT_ALLOWED 5e-4  /* share of the time since the last pair; NTP slews up to this */
+#define DRIFT_PAIRS_MIN 60u /* below this, or DRIFT_SPAN_MIN ns, drift is not fitted */
 #define DRIFT_SPAN_MIN 10000000000
-#define SLACK_NS 5000 /* CUPTI's clock to CLOCK_MONOTONIC, and GPU to GPU */
+#define SLACK_NS 5000 /* ns; CUPTI's clock to CLOCK_MONOTONIC, and GPU to GPU */
 
 /* moved[moved] is fixed[fixed]. */
 struct candidate {
 	uint32_t fixed, moved;
-	uint32_t count; /* pairs that follow from it */
+	uint32_t count; /* pairs found from this one */
 	bool from_start;
 };
 
@@ -33,8 +33,8 @@ struct fitting {
 	uint64_t *steps;
 	struct candidate candidates[CANDIDATES_MAX];
 	uint32_t candidate_count;
-	struct pairing *pairs; /* of the best one, in order of time */
-	struct pairing *tried; /* those of another one */
+	struct pairing *pairs; /* best candidate, in order of time */
+	struct pairing *tried; /* candidate being tried */
 	int64_t *differences, *scratch;
 	uint32_t count;
 };
@@ -52,8 +52,9 @@ static bool take_steps(struct fitting *f, uint64_t steps)
 /* ---- following the sequences ---- */
 
 /*
- * From a pair on, `step` 1 or -1, up to `most` further pairs, in so many tries; how many were
- * found, which go to `pairs`, if there is one. A visit is paired once at most.
+ * Follows the sequences from a pair in direction `step` (1 or -1). Returns the number of further
+ * pairs, at most `most`. Stores the pairs in `pairs` unless it is NULL. Each collective is paired
+ * at most once.
  */
 static uint32_t follow(struct fitting *f, struct pairing at, int step, uint32_t most,
 		       struct pairing *pairs)
@@ -78,7 +79,9 @@ static uint32_t follow(struct fitting *f, struct pairing at, int step, uint32_t 
 		} else if (ahead < -allowed) {
 			i += step;
 		} else {
-			/* the next one may be nearer: small collectives follow each other fast */
+			/*
+			 * the next one may be nearer: small collectives follow each other closely
+			 */
 			int64_t next = i + step, next_ahead = ahead;
 
 			if (next >= 0 && next < f->p->fixed_count)
@@ -108,8 +111,8 @@ static uint32_t follow(struct fitting *f, struct pairing at, int step, uint32_t 
 }
 
 /*
- * Counts pairs with the nearest ones on both sides: near an end of the sequences, more on the
- * other.
+ * Counts the nearest pairs on both sides. Near one end of the sequences, counts more on the other
+ * side.
  */
 static void count_pairs(struct fitting *f, struct candidate *c)
 {
@@ -130,7 +133,7 @@ static bool is_allowed(const struct clock_pair *p, uint32_t fixed, uint32_t move
 	       llabs(p->fixed[fixed].left_ns - p->moved[moved].left_ns) <= p->guess_error_ns;
 }
 
-/* False: the guess does not allow it. */
+/* Returns false if the guess rules the pair out. */
 static bool add_candidate(struct fitting *f, uint32_t fixed, uint32_t moved, bool from_start)
 {
 	if (!is_allowed(f->p, fixed, moved) || f->candidate_count == CANDIDATES_MAX)
@@ -169,7 +172,7 @@ static void add_anchor(struct fitting *f, uint32_t moved)
 	}
 }
 
-/* From the start, if the sequences are equally long; then most pairs; then by the guess. */
+/* Orders by: pairing from the start of equally long sequences, most pairs, nearest to the guess. */
 static int compare_candidates(const struct fitting *f, const struct candidate *a,
 			      const struct candidate *b)
 {
@@ -206,7 +209,7 @@ static int compare_pairs(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Removes the candidates that are among these pairs. */
+/* Removes the candidates that are one of these pairs. */
 static void remove_candidates(struct fitting *f, const struct pairing *pairs, uint32_t count)
 {
 	uint32_t kept = 0;
@@ -232,7 +235,7 @@ static struct candidate take_best(struct fitting *f)
 	return best;
 }
 
-/* How many pairs two have in common. */
+/* Returns the number of pairs in both lists. */
 static uint32_t count_common(const struct pairing *a, uint32_t a_count, const struct pairing *b,
 			     uint32_t b_count)
 {
@@ -268,12 +271,12 @@ static void make_candidates(struct fitting *f)
 		count_pairs(f, &f->candidates[i]);
 }
 
-/* Finds the pairs. False: there are not enough, or it is not clear which. */
+/* Finds the pairs. Returns false if they are too few or ambiguous. */
 static bool choose(struct fitting *f)
 {
 	uint32_t fewer =
 		f->p->fixed_count < f->p->moved_count ? f->p->fixed_count : f->p->moved_count;
-	uint32_t rival = 0; /* pairs of the best one that are others */
+	uint32_t rival = 0; /* most pairs of a different alignment */
 
 	make_candidates(f);
 	for (uint32_t i = 0; i < FINALISTS && f->candidate_count; i++) {
@@ -289,7 +292,7 @@ static bool choose(struct fitting *f)
 			return count >= CLOCK_FIT_PAIRS_MIN;
 		}
 		remove_candidates(f, f->tried, count);
-		/* no rival, but what the best has become with more, or fewer, pairs */
+		/* a candidate that shares most pairs with the best is no rival */
 		is_same = count_common(f->pairs, f->count, f->tried, count) > count / 2;
 		if (count > f->count) {
 			struct pairing *other = f->pairs;
@@ -317,7 +320,7 @@ static int compare_times(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Returns the one of `count` values from `first` on that a share of them is below. */
+/* Returns the value that the given share of `count` values is below. */
 static int64_t quantile(struct fitting *f, const int64_t *values, uint32_t count, double share)
 {
 	memcpy(f->scratch, values, count * sizeof(*values));
@@ -330,7 +333,7 @@ static int64_t drifted(const struct clock_fit *fit, int64_t ns)
 	return llrint(fit->drift * (double)(ns - fit->at_ns));
 }
 
-/* How much is to be added to each visit of the pairs, beyond the fit so far. */
+/* Computes how far each pair is from the fit so far. */
 static void find_differences(struct fitting *f, const struct clock_fit *fit)
 {
 	for (uint32_t i = 0; i < f->count; i++) {
@@ -366,7 +369,10 @@ static bool fit_line(struct fitting *f, struct clock_fit *fit)
 	return true;
 }
 
-/* Finds what all but one in a hundred allow to add to the offset. False: nothing. */
+/*
+ * Finds the corrections of the offset that 99 % of the collectives allow. Returns false if there is
+ * none.
+ */
 static bool find_interval(struct fitting *f, const struct clock_fit *fit, int64_t *low,
 			  int64_t *high)
 {
@@ -395,7 +401,7 @@ static bool find_error(struct fitting *f, struct clock_fit *fit)
 	spread = quantile(f, f->differences, f->count, 0.9);
 	if (spread > CLOCK_FIT_ERROR_MAX || !find_interval(f, fit, &low, &high))
 		return false;
-	/* an offset that collectives contradict is moved to where they allow one */
+	/* moves an offset that collectives contradict into the allowed interval */
 	if (low > 0 || high < 0) {
 		int64_t add = low > 0 ? low : high;
 
@@ -426,7 +432,7 @@ bool clock_fit(const struct clock_pair *pair, uint64_t *steps, struct clock_fit 
 	f->tried = malloc((fewer + (size_t)1) * sizeof(*f->tried));
 	f->differences = malloc(fewer * sizeof(*f->differences));
 	f->scratch = malloc(fewer * sizeof(*f->scratch));
-	/* beside the pairs that are followed: sorting, some times */
+	/* budget for sorting */
 	if (f->pairs && f->tried && f->differences && f->scratch &&
 	    take_steps(f, UINT64_C(64) * fewer)) {
 		is_found = choose(f) && fit_line(f, fit) && find_error(f, fit);

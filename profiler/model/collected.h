@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collected data of a run, before naming: rows of time by stack and place, with the tables
- * needed to name them. Owned by the collecting side (collect.h).
- * While the run goes on, it is what there is so far.
+ * Groups the data of a run before naming: rows of time by stack and place, and the tables that name
+ * them.
+ *
+ * The collecting side (collect.h) owns all of them. While the run goes on, they hold the data so
+ * far.
  */
 #ifndef PROFILER_MODEL_COLLECTED_H
 #define PROFILER_MODEL_COLLECTED_H
@@ -30,19 +32,19 @@ struct collected {
 	const struct place_names *place_names;
 	const struct devices *devices;
 	struct symbolizer *symbolizer;
-	struct timeline *timeline; /* NULL: none */
-	struct quota *memory;      /* what naming takes, it takes from here; NULL: no limit */
+	struct timeline *timeline; /* NULL if there is none */
+	struct quota *memory;      /* quota for naming; NULL: no limit */
 	const struct ledger *ledger;
 	const struct cut_stacks *cut;
-	const struct gpu_load *load;          /* NULL: not asked for */
-	const struct counter_table *counters; /* its stacks are those above */
-	const struct result_tables *tables;   /* their stacks are those above; may be NULL */
-	const struct metrics *metrics;        /* NULL: not asked for */
+	const struct gpu_load *load;          /* NULL if not requested */
+	const struct counter_table *counters; /* rows refer to `stacks` */
+	const struct result_tables *tables;   /* rows refer to `stacks`; may be NULL */
+	const struct metrics *metrics;        /* NULL if not requested */
 	/*
-	 * With --last, while the run goes on: items that are in no row yet. Those from
-	 * `last_from_ns` on count. Numbers of stacks have changed so many times.
+	 * With --last, during the run: items that are not in rows yet. Items that begin before
+	 * `last_from_ns` do not count. `renumbered`: how often stacks were renumbered.
 	 */
-	struct flight_recorder *kept; /* NULL: all is in rows */
+	struct flight_recorder *kept; /* NULL: all items are in rows */
 	uint64_t last_from_ns, renumbered;
 };
 

@@ -29,7 +29,7 @@ uint32_t counters_metric(struct counter_table *c, const char *name, const char *
 	return c->metric_count++;
 }
 
-/* NULL: no room. */
+/* Returns NULL if there is no room. */
 static struct counter_row *row_of(struct counter_table *c, uint32_t stack, uint32_t metric)
 {
 	const struct counter_row row = {.stack = stack, .metric = metric};
@@ -84,8 +84,6 @@ bool counters_is_additive(const char *metric)
 
 	return dot && strcmp(dot, ".sum") == 0;
 }
-
-/* ---- which there are ---- */
 
 static void add_sum(char sums[COUNTERS_SUMS_BYTES], const char *name)
 {

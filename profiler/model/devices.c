@@ -21,14 +21,14 @@ static struct device *find(const struct devices *d, uint32_t process, uint32_t i
 	return at == RECORD_NONE ? NULL : &d->list[at];
 }
 
-/* Finds or adds the device; NULL if there are too many. 0 or -ENOMEM. */
+/* Finds or adds the device. Sets NULL if there are too many. Returns 0 or -ENOMEM. */
 static int get(struct devices *d, uint32_t process, uint32_t id, struct device **device)
 {
 	const uint32_t key[] = {process, id};
 	struct device added;
 
 	*device = find(d, process, id);
-	/* there is always room for those of no process */
+	/* entries of process 0 are bounded by GPU_DEVICE_MAX_ID */
 	if (*device || id >= GPU_DEVICE_MAX_ID || (process != 0 && d->count >= DEVICES_MAX))
 		return 0;
 	added = (struct device){
@@ -41,7 +41,7 @@ static int get(struct devices *d, uint32_t process, uint32_t id, struct device *
 	return 0;
 }
 
-/* Finds the first entry of the same device, now that its UUID is known. */
+/* Links the entries of one device, after a UUID became known. */
 static void settle(struct devices *d, struct device *device)
 {
 	uint32_t own = (uint32_t)(device - d->list);
@@ -56,8 +56,7 @@ static void settle(struct devices *d, struct device *device)
 			d->list[i].first = own;
 }
 
-/* Finds the device, or that of no process with this number if it is not described. NULL: no room.
- */
+/* Returns the entry of the device, or the shared one of process 0 if it is undescribed, or NULL. */
 static struct device *find_described(struct devices *d, uint32_t process, uint32_t id)
 {
 	struct device *device = find(d, process, id);
@@ -67,7 +66,7 @@ static struct device *find_described(struct devices *d, uint32_t process, uint32
 	return device;
 }
 
-/* GPU names are plain text; other bytes did not come from CUPTI. */
+/* Copies a GPU name, with '?' for bytes that CUPTI would not send. */
 static void copy_name(char *out, size_t size, const char *name)
 {
 	size_t n = 0;
@@ -148,7 +147,7 @@ bool device_has_uuid(const struct device *device)
 	return device->is_described && memcmp(device->uuid, none, sizeof(none)) != 0;
 }
 
-/* Returns whether, on one GPU, neither is a MIG instance, or both are the same one. */
+/* Returns whether two entries of one GPU are not MIG instances, or one MIG instance. */
 static bool is_same_instance(const struct device *a, const struct device *b)
 {
 	return a->is_mig == b->is_mig &&
@@ -268,7 +267,10 @@ static int by_label(const void *a, const void *b)
 	return order ? order : memcmp(x->uuid, y->uuid, sizeof(x->uuid));
 }
 
-/* Adds as much of the UUID as tells these devices, in order of UUIDs, apart. */
+/*
+ * Appends to each label the part of the UUID that distinguishes these devices, which are sorted by
+ * UUID.
+ */
 static void add_uuids(struct device **devices, uint32_t count)
 {
 	enum { BEGINNING = 4 };
@@ -286,7 +288,7 @@ static void add_uuids(struct device **devices, uint32_t count)
 	}
 }
 
-/* Gives first entries the largest number that their device has in a process. */
+/* Gives each first entry the largest number of its device in any process. */
 static void collect_numbers(struct devices *d)
 {
 	for (uint32_t i = 0; i < d->count; i++)
@@ -300,7 +302,7 @@ static void collect_numbers(struct devices *d)
 	}
 }
 
-/* Marks first entries of devices that something ran on, or that are shared; true: any is used. */
+/* Marks first entries of used devices and of MPS devices. Returns true if any device is used. */
 static bool mark_used(const struct devices *d, bool *is_used, bool *is_mps)
 {
 	bool any = false;
@@ -315,7 +317,7 @@ static bool mark_used(const struct devices *d, bool *is_used, bool *is_mps)
 	return any;
 }
 
-/* Makes those of first entries; `firsts` has room for all. */
+/* Makes the labels of first entries. `firsts` has room for all devices. */
 static void label_firsts(struct devices *d, struct device **firsts, const bool *is_used,
 			 const bool *is_mps, bool any_used)
 {
@@ -328,7 +330,7 @@ static void label_firsts(struct devices *d, struct device **firsts, const bool *
 			continue;
 		named.is_mps = is_mps[i];
 		plain_label(&named, d->list[i].label);
-		/* those that nothing ran on are in nobody's way */
+		/* unused devices need no distinct labels */
 		if (is_used[i] || !any_used)
 			firsts[count++] = &d->list[i];
 	}
@@ -338,7 +340,7 @@ static void label_firsts(struct devices *d, struct device **firsts, const bool *
 		to = from + 1;
 		while (to < count && strcmp(firsts[to]->label, firsts[from]->label) == 0)
 			to++;
-		/* one that is not described may be any of these */
+		/* a device without UUID may be any of these */
 		while (from < to && !device_has_uuid(firsts[from]))
 			from++;
 		if (to - from > 1)
@@ -402,7 +404,7 @@ void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, ui
 {
 	uint32_t left = 0;
 
-	d->is_labelled = false; /* places in the list change */
+	d->is_labelled = false; /* indexes change */
 	for (uint32_t i = 0; i < d->count; i++) {
 		const struct device *device = &d->list[i];
 

@@ -15,7 +15,7 @@ struct piece {
 
 /* A ring of pieces: `first` is the oldest. */
 struct flight_recorder {
-	struct piece *spare; /* the last one that was forgotten; NULL: none */
+	struct piece *spare; /* the last dropped piece, for reuse; NULL if there is none */
 	uint32_t first, count;
 	uint64_t items, forgotten;
 	uint64_t whole_from_ns;
@@ -58,12 +58,12 @@ static void forget_oldest(struct flight_recorder *r)
 	r->spare = piece;
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct piece *begin_piece(struct flight_recorder *r)
 {
 	struct piece *piece;
 
-	/* the spare one is one of them */
+	/* the dropped piece becomes the spare one */
 	if (r->count == PIECES_MAX)
 		forget_oldest(r);
 	piece = r->spare ? r->spare : malloc(sizeof(*piece));
@@ -107,7 +107,7 @@ bool flight_recorder_add(struct flight_recorder *r, const struct profile_item *i
 
 void flight_recorder_forget(struct flight_recorder *r, uint64_t before_ns)
 {
-	/* the last one is being filled */
+	/* the last piece is still being filled */
 	while (r->count > 1 && piece_at(r, 0)->last_end_ns < before_ns)
 		forget_oldest(r);
 }
@@ -122,7 +122,7 @@ struct profile_item *flight_recorder_next(struct flight_recorder *r, uint64_t *p
 	uint32_t piece = (uint32_t)(*position / FLIGHT_RECORDER_PIECE);
 	uint32_t item = (uint32_t)(*position % FLIGHT_RECORDER_PIECE);
 
-	/* all but the last one are full */
+	/* all pieces but the last are full */
 	if (piece >= r->count || item >= piece_at(r, piece)->count)
 		return NULL;
 	++*position;

@@ -13,7 +13,7 @@ void gpu_load_release(struct gpu_load *load)
 	memset(load, 0, sizeof(*load));
 }
 
-/* NULL: there are too many, or no memory. */
+/* Finds or adds a device. Returns NULL if there are too many, or memory is short. */
 static struct gpu_load_device *find_device(struct gpu_load *load, uint32_t key)
 {
 	struct gpu_load_device *d;
@@ -34,7 +34,7 @@ static struct gpu_load_device *find_device(struct gpu_load *load, uint32_t key)
 
 /* ---- time ---- */
 
-/* A part of the time that no operation has covered before. */
+/* Adds a time range that no earlier operation covers. */
 static void add_busy(struct gpu_load_device *d, uint64_t from_ns, uint64_t until_ns)
 {
 	uint64_t last = (until_ns - 1) / GPU_LOAD_BIN_NS, first = from_ns / GPU_LOAD_BIN_NS;
@@ -47,7 +47,7 @@ static void add_busy(struct gpu_load_device *d, uint64_t from_ns, uint64_t until
 		uint32_t at = (uint32_t)(number % GPU_LOAD_BINS);
 
 		if (d->bins[at].number > number)
-			continue; /* longer ago than is kept */
+			continue; /* older than the bins */
 		if (d->bins[at].number < number)
 			d->bins[at].ns = 0;
 		d->bins[at].number = number;
@@ -56,7 +56,7 @@ static void add_busy(struct gpu_load_device *d, uint64_t from_ns, uint64_t until
 	}
 }
 
-/* The older half is taken to be known. */
+/* Drops the older half of the spans. */
 static void forget_half(struct gpu_load_device *d)
 {
 	uint32_t half = d->count / 2;
@@ -84,7 +84,7 @@ void gpu_load_run(struct gpu_load *load, uint32_t device, uint64_t start_ns, uin
 	end = d->count;
 	while (end > 0 && d->spans[end - 1].start_ns > merged.end_ns)
 		end--;
-	/* the spans from `begin` to `end` touch the operation: they become one */
+	/* the spans from `begin` to `end` touch the operation: merge them */
 	uncovered = merged.end_ns;
 	start_ns = merged.start_ns;
 	for (begin = end; begin > 0 && d->spans[begin - 1].end_ns >= start_ns; begin--) {

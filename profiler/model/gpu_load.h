@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How busy each device is, how much of its memory is allocated, and how long launch calls take,
- * while records come in: for --live. Nothing of it is in any output.
+ * Tracks the busy time and allocated memory of each device during a run, and the time in launch
+ * calls.
  *
- * A device is busy while at least one operation runs on it: the union of their times, so that work
- * on several streams at once counts once. Operations come roughly in order of their ends. The union
- * is exact as long as an operation overlaps no more than the GPU_LOAD_SPANS newest busy spans; what
- * lies before those is taken to be known.
+ * Only --live shows these numbers.
  *
- * Devices have the keys of struct devices. Times are CLOCK_MONOTONIC in ns.
- * Bounded by GPU_LOAD_DEVICES and GPU_LOAD_OWNERS; work and memory beyond that are not shown.
+ * A device is busy while at least one operation runs on it. So busy time is the union of the
+ * operations' times: concurrent streams count once. Operations arrive roughly in order of their
+ * ends. The union is exact unless an operation overlaps more than the GPU_LOAD_SPANS newest busy
+ * spans; time before those never counts again.
+ *
+ * Devices are identified by devices_key(). Times are CLOCK_MONOTONIC in ns. Bounded by
+ * GPU_LOAD_DEVICES and GPU_LOAD_OWNERS: excess work and memory is not shown.
  */
 #ifndef PROFILER_MODEL_GPU_LOAD_H
 #define PROFILER_MODEL_GPU_LOAD_H
@@ -18,8 +20,8 @@
 
 #define GPU_LOAD_DEVICES 16u
 #define GPU_LOAD_SPANS 4096u
-#define GPU_LOAD_OWNERS 1024u /* processes that have memory on a device */
-/* For gpu_load_busy: the newest GPU_LOAD_BINS * GPU_LOAD_BIN_NS are known. */
+#define GPU_LOAD_OWNERS 1024u /* pairs of a process and a device with memory */
+/* gpu_load_busy() knows the newest GPU_LOAD_BINS * GPU_LOAD_BIN_NS. */
 #define GPU_LOAD_BIN_NS 125000000u
 #define GPU_LOAD_BINS 64u
 
@@ -29,7 +31,7 @@ struct gpu_load_span {
 
 struct gpu_load_device {
 	uint32_t key;
-	uint64_t busy_ns; /* since the run began */
+	uint64_t busy_ns; /* since the start of the run */
 	uint64_t floor_ns;
 	struct gpu_load_span *spans; /* disjoint, in order of time */
 	uint32_t count;
@@ -43,28 +45,32 @@ struct gpu_load_owner {
 	int64_t bytes;
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialise: empty. */
 struct gpu_load {
 	struct gpu_load_device devices[GPU_LOAD_DEVICES];
 	uint32_t count;
 	struct gpu_load_owner *owners;
 	uint32_t owner_count, owner_capacity;
-	uint64_t launch_ns; /* in launch calls, as far as their durations are recorded */
+	uint64_t launch_ns; /* in launch calls with recorded durations */
 };
 
 void gpu_load_release(struct gpu_load *load);
 
-/* An operation ran on the device. */
+/* Adds an operation on the device. */
 void gpu_load_run(struct gpu_load *load, uint32_t device, uint64_t start_ns, uint64_t duration_ns);
 
-/* A process allocated memory on the device, or freed it (below 0); it ends, and all is free. */
+/*
+ * Adds memory that a process allocated on the device, or subtracts freed memory (`bytes` below 0).
+ */
 void gpu_load_allocate(struct gpu_load *load, uint32_t process, uint32_t device, int64_t bytes);
+
+/* Drops the memory of an ended process. */
 void gpu_load_forget(struct gpu_load *load, uint32_t process);
 
-/* How long the device was busy from `from_ns` to `until_ns`, both rounded down to bins. */
+/* Returns the busy time from `from_ns` to `until_ns`, both rounded down to bins. */
 uint64_t gpu_load_busy(const struct gpu_load_device *device, uint64_t from_ns, uint64_t until_ns);
 
-/* Returns what is allocated on the device, in bytes. */
+/* Returns the allocated memory of the device in bytes. */
 uint64_t gpu_load_memory(const struct gpu_load *load, uint32_t device);
 
 #endif

@@ -6,14 +6,14 @@
 #include "profiler/model/pseudo_frames.h"
 #include "profiler/model/work_names.h"
 
-/* The memo is cleared when it is full, or the quota used up. */
+/* The memo is cleared when it is full, or the quota is exhausted. */
 #define MEMO_MAX (1u << 18)
 
 #define NO_WAITER ((struct stack_id){UINT32_MAX})
 
 struct gpu_stack_key {
 	struct gpu_work_origin origin;
-	struct stack_id waiter; /* NO_WAITER: the work itself */
+	struct stack_id waiter; /* NO_WAITER for the work itself */
 	uint32_t spins;
 };
 
@@ -35,7 +35,7 @@ void gpu_stack_release(struct gpu_stacks *c)
 
 /* ---- memo ---- */
 
-/* Called for each operation: from the fields at hand, without a way through memory. */
+/* Hashes the members without copying the key to memory: every operation calls this. */
 static uint32_t hash_key(const struct gpu_stack_key *key)
 {
 	const struct gpu_work_origin *o = &key->origin;
@@ -87,7 +87,7 @@ static struct stack_id mark(struct gpu_stacks *c, struct stack_id outer, const c
 	return stack_table_push_text(c->stacks, outer, FRAME_MARK, text);
 }
 
-/* Appends a stack to another; an empty one shows as not captured. */
+/* Appends a stack to another. An empty stack shows as not captured. */
 static struct stack_id append(struct gpu_stacks *c, struct stack_id outer, struct stack_id stack)
 {
 	if (same_id(stack, STACK_EMPTY))
@@ -143,7 +143,7 @@ struct stack_id gpu_stack_work(struct gpu_stacks *c, const struct gpu_work_origi
 struct stack_id gpu_stack_captures(struct gpu_stacks *c, struct stack_id outer,
 				   struct stack_id inner)
 {
-	/* no work has this kind */
+	/* no work has kind UINT32_MAX */
 	const struct gpu_work_origin pair = {
 		.launch = launched_at(outer), .capture = captured_at(inner), .work = UINT32_MAX};
 	const struct gpu_stack_key key = key_of(&pair, NO_WAITER);
@@ -205,6 +205,6 @@ struct stack_id gpu_stack_call(struct gpu_stacks *c, struct stack_id call,
 	memset(&frame, 0, sizeof(frame));
 	frame.kind = FRAME_CALL;
 	if (kernel)
-		frame.code = *kernel; /* else module 0: unknown */
+		frame.code = *kernel; /* else module 0 for unknown */
 	return stack_table_push(c->stacks, append(c, STACK_EMPTY, call), &frame);
 }

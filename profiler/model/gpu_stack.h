@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Composes stacks: GPU work below the call that launched it, a wait with the work it waited for, a
- * timed call with its kernel.
+ * Composes stacks of GPU work, waits and timed calls:
  *
  *   launch stack; [graph node captured at]; stack of the node; kernel
  *   launch stack; [graph node captured at]; stack of a conditional node; [graph node captured at];
@@ -20,23 +19,23 @@
 #include "profiler/model/stack_table.h"
 #include "symbolize/util/record_set.h"
 
-/* The stack of a launch, or a mark in its place. */
+/* Stack of a launch, or a mark in its place. */
 struct launch_stack {
 	uint32_t number;
 };
 #define LAUNCH_MARK(n) ((struct launch_stack){UINT32_MAX - (n)})
-#define LAUNCH_UNKNOWN LAUNCH_MARK(0)     /* launched by something unknown */
-#define LAUNCH_NONE_NEEDED LAUNCH_MARK(1) /* work that nothing launches: a root frame */
-#define LAUNCH_BY_KERNEL LAUNCH_MARK(2)   /* of a graph's node, by another on the GPU */
+#define LAUNCH_UNKNOWN LAUNCH_MARK(0)     /* the launch is unknown */
+#define LAUNCH_NONE_NEEDED LAUNCH_MARK(1) /* work without a launch: a root frame */
+#define LAUNCH_BY_KERNEL LAUNCH_MARK(2)   /* a graph node launched by another on the GPU */
 #define LAUNCH_EARLIER LAUNCH_MARK(3)     /* before launches were recorded: --delay */
-#define LAUNCH_SKIPPED LAUNCH_MARK(4)     /* has no stack of its own: --max-overhead */
+#define LAUNCH_SKIPPED LAUNCH_MARK(4)     /* launched without taking a stack: --max-overhead */
 
-/* The stack that created a graph node, or a mark in its place. */
+/* Stack that created a graph node, or a mark in its place. */
 struct capture_stack {
 	uint32_t number;
 };
-#define CAPTURE_NONE ((struct capture_stack){UINT32_MAX})       /* not from a graph */
-#define CAPTURE_UNSEEN ((struct capture_stack){UINT32_MAX - 1}) /* before tracing, or unseen */
+#define CAPTURE_NONE ((struct capture_stack){UINT32_MAX})       /* not in a graph */
+#define CAPTURE_UNSEEN ((struct capture_stack){UINT32_MAX - 1}) /* before tracing, or missed */
 
 static inline struct launch_stack launched_at(struct stack_id stack)
 {
@@ -48,50 +47,56 @@ static inline struct capture_stack captured_at(struct stack_id stack)
 	return (struct capture_stack){stack.number};
 }
 
-/* GPU work and its origin; compared as bytes. */
+/* GPU work and its origin; compared bytewise. */
 struct gpu_work_origin {
 	struct launch_stack launch;
 	struct capture_stack capture;
 	uint32_t work;    /* enum gpu_work */
-	uint32_t memory;  /* of an allocation: enum memory_kind; else 0 */
-	const char *name; /* of a kernel: mangled and interned; else NULL */
+	uint32_t memory;  /* enum memory_kind of an allocation; else 0 */
+	const char *name; /* mangled and interned name of a kernel; else NULL */
 };
 
 struct gpu_stacks {
 	struct stack_table *stacks; /* borrowed */
 	RECORD_SET(struct gpu_stack_entry) memo;
-	struct quota *memory; /* for the memo; borrowed; NULL: no limit */
-	uint32_t paid;        /* taken from it: what was most */
+	struct quota *memory; /* quota for the memo; borrowed; NULL: no limit */
+	uint32_t paid;        /* records charged to the quota */
 };
 
 void gpu_stack_init(struct gpu_stacks *gpu_stacks, struct stack_table *stacks);
 void gpu_stack_release(struct gpu_stacks *gpu_stacks);
 
-/* Forgets what was composed: stacks get other numbers. */
+/* Clears the memo, because stacks get new numbers. */
 void gpu_stack_forget(struct gpu_stacks *gpu_stacks);
 
-/* The stack of the work itself. */
+/* Returns the stack of the work itself. */
 struct stack_id gpu_stack_work(struct gpu_stacks *gpu_stacks, const struct gpu_work_origin *origin);
 
-/* A node's creation below that of the conditional node that executes its graph. */
+/*
+ * Returns the stack of a node's creation, below that of the conditional node whose body contains
+ * the node.
+ */
 struct stack_id gpu_stack_captures(struct gpu_stacks *gpu_stacks, struct stack_id outer,
 				   struct stack_id inner);
 
 /*
- * The stack of a wait for this work (NULL: unknown) by the call with stack `waiter`. `spins`: its
- * thread computes.
+ * Returns the stack of a wait for this work by the call with stack `waiter`. `origin` is NULL if
+ * the work is unknown. `spins`: the thread computes while it waits.
  */
 struct stack_id gpu_stack_wait(struct gpu_stacks *gpu_stacks, struct stack_id waiter, bool spins,
 			       const struct gpu_work_origin *origin);
 
-/* The stack of a kernel's wait for pages; `origin` is NULL if the kernel is not known. */
+/* Returns the stack of a kernel's wait for pages. `origin` is NULL if the kernel is unknown. */
 struct stack_id gpu_stack_stall(struct gpu_stacks *gpu_stacks,
 				const struct gpu_work_origin *origin);
 
-/* The stack of a launch, or of the frame that a mark stands for. */
+/* Returns the stack of a launch, or of the frame that stands for a mark. */
 struct stack_id gpu_stack_launch(struct gpu_stacks *gpu_stacks, struct launch_stack launch);
 
-/* The stack of a timed call; `kernel`: the address of its kernel's host function, or NULL. */
+/*
+ * Returns the stack of a timed call. `kernel` is the address of the kernel's host function, or
+ * NULL.
+ */
 struct stack_id gpu_stack_call(struct gpu_stacks *gpu_stacks, struct stack_id call,
 			       const struct code_ref *kernel);
 
