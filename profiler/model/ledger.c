@@ -5,7 +5,7 @@
 #include "cupti_trace/wire/gpu_work.h"
 #include "symbolize/util/array.h"
 
-/* There are few devices; claims of others share a row. */
+/* Bounds claims of a program: there are few devices. Excess devices share a row. */
 #define ROWS_MAX 4096u
 
 void ledger_release(struct ledger *ledger)
@@ -15,7 +15,7 @@ void ledger_release(struct ledger *ledger)
 	api_calls_release(&ledger->api);
 }
 
-/* Work with a duration and a launch, the only work that is matched. */
+/* Returns whether the work has a duration and a launch: only such work is matched. */
 static bool is_launched_span(unsigned int work)
 {
 	return !gpu_work_has_no_launch(work) && !gpu_work_is_instant(work);
@@ -28,14 +28,14 @@ static bool row_equal(const void *records, uint32_t position, const void *key)
 	return a->device == b->device && a->work == b->work;
 }
 
-/* Finds or adds the row of a device and kind; NULL: out of memory. */
+/* Finds or adds the row of a device and kind. Returns NULL if out of memory. */
 static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t work)
 {
 	struct gpu_row key = {.device = device, .work = work};
 	uint32_t hash, at;
 
 	if (gpu->last_row < gpu->row_count && row_equal(gpu->rows, gpu->last_row, &key))
-		return &gpu->rows[gpu->last_row]; /* usually this one */
+		return &gpu->rows[gpu->last_row]; /* the common case */
 	hash = hash_pair(device, work);
 	at = hash_index_find(&gpu->row_index, hash, row_equal, gpu->rows, &key);
 	if (at != HASH_INDEX_NONE) {
@@ -119,7 +119,7 @@ void ledger_settle(struct ledger *ledger, uint32_t pid, const struct work_tally 
 	}
 	gpu->sums += c.equal + c.different;
 	gpu->equal += c.equal;
-	/* sums that neither side had room for are not counted, but exist */
+	/* counts sums that neither side had room for */
 	gpu->uncompared +=
 		c.not_compared ? c.not_compared : counted->overflowed || reported->overflowed;
 }

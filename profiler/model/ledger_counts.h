@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All counts of struct ledger, as a table for the preprocessor. A count that is lost work is one
- * member of the ledger and one row here: its sum over runs, its number in captures, its key in JSON
- * and metrics, its line in the summary, in the report and on the page, and --strict follow.
+ * Lists all counts of struct ledger, as a table for the preprocessor.
  *
- * LEDGER_COUNTS(L, N, K) expands to the rows, of which there are three kinds:
+ * A count of lost work is one member of the ledger and one row here. The row yields its sum over
+ * runs, its number in captures, and its key in JSON and metrics. It also yields the line in the
+ * summary, the report and the page, and --strict.
  *
- * - L(number, member, severity, summary, key, words): a count with a name. `severity`: LOSS fails
+ * LEDGER_COUNTS(L, N, K) expands to rows of three kinds:
+ *
+ * - L(number, member, severity, summary, key, words): a named count. `severity`: LOSS fails
  *   --strict; INCOMPLETE is listed, but all time is in the profile; NO_LOSS is neither. `summary`:
- *   LISTED prints `words` and the count; TOLD if report/summary.c has a sentence of its own. `key`:
- *   the name for programs, or NULL. `words`: the name for people in the plural, or NULL.
- * - N(number, member): a count that nobody loses.
- * - K(number, member): what is no count, and is not added up.
+ *   LISTED prints `words` and the count; TOLD if report/summary.c has its own sentence. `key`: the
+ *   name for programs, or NULL. `words`: the name for people in the plural, or NULL.
+ * - N(number, member): a count that is no loss.
+ * - K(number, member): no count; not summed.
  *
- * `number` is the field of a capture (docs/capture-format.md), and never changes. A new one, here
- * or in run_numbers.c, is LEDGER_NEXT_NUMBER, which then grows. The order is that of the outputs.
+ * `number` is the field in captures (docs/capture-format.md), and never changes. A new row, here or
+ * in run_numbers.c, gets LEDGER_NEXT_NUMBER, which then grows. The order of the rows is the order
+ * in outputs.
  */
 #ifndef PROFILER_MODEL_LEDGER_COUNTS_H
 #define PROFILER_MODEL_LEDGER_COUNTS_H

@@ -50,7 +50,7 @@ static void add_counts(struct ledger *sum, const struct ledger *more)
 	}
 }
 
-/* Keeps what there is once: the first of both. */
+/* Merges single items: keeps the first of both, or the larger number. */
 static void keep_first(struct ledger *sum, const struct ledger *more)
 {
 	if (sum->gpu.equal == sum->gpu.sums && more->gpu.equal != more->gpu.sums) {
@@ -69,7 +69,7 @@ static void keep_first(struct ledger *sum, const struct ledger *more)
 		       sizeof(sum->python.first_file));
 	if (!sum->stalls.period)
 		sum->stalls.period = more->stalls.period;
-	if (sum->spread.error_ns < more->spread.error_ns) /* the greatest */
+	if (sum->spread.error_ns < more->spread.error_ns)
 		sum->spread.error_ns = more->spread.error_ns;
 	if (sum->launches.probed_functions < more->launches.probed_functions)
 		sum->launches.probed_functions = more->launches.probed_functions;

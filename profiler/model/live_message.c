@@ -38,7 +38,7 @@ static void put_text(struct live_writer *w, const char *text)
 	put(w, "", 1);
 }
 
-/* The file of a place in code, once in a message. */
+/* Writes the file of a module, once per message. */
 static void put_file(struct live_writer *w, const struct collected *in, uint32_t module)
 {
 	struct code_mapping mapping;
@@ -104,7 +104,7 @@ void live_writer_add(struct live_writer *w, const struct collected *in,
 		put_u32(w, frames);
 		for (uint32_t i = 0; i < frames; i++)
 			put_frame(w, in, pick->stacks[i]);
-		/* the heads of the tables that follow must fit, too */
+		/* leaves room for the heads of the following tables */
 		if (w->is_full || sizeof(w->bytes) - w->used < 256) {
 			w->used = before;
 			w->sent_count = sent;

@@ -8,7 +8,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
 
-#define STEP_ROWS 256u /* between looks at the clock */
+#define STEP_ROWS 256u /* between readings of the clock */
 
 void live_sums_release(struct live_sums *s)
 {
@@ -78,7 +78,9 @@ static bool make_room(struct live_sums *s, const struct stack_table *stacks)
 
 /* ---- sites ---- */
 
-/* As hot_spots.c does it with names: the launch's stack is the outermost part. */
+/*
+ * Finds the launch site, as hot_spots.c does with names. The launch's stack is the outermost part.
+ */
 static void find_site(const struct stack_table *table, struct stack_id stack,
 		      struct stack_id found[LIVE_SITE_FRAMES])
 {
@@ -105,7 +107,10 @@ static void find_site(const struct stack_table *table, struct stack_id stack,
 	}
 }
 
-/* One stack for each distinct frame, so that stacks that share their inner frames are one site. */
+/*
+ * Replaces each stack by one for its innermost frame, so that stacks with equal inner frames are
+ * one site.
+ */
 static void unify(struct live_sums *s, const struct stack_table *table,
 		  struct stack_id found[LIVE_SITE_FRAMES])
 {
@@ -118,7 +123,7 @@ static void unify(struct live_sums *s, const struct stack_table *table,
 	}
 }
 
-/* The number of the site, or RECORD_NONE: out of memory. */
+/* Returns the number of the site, or RECORD_NONE if out of memory. */
 static uint32_t site_of(struct live_sums *s, const struct stack_table *table, struct stack_id stack)
 {
 	struct live_site site = {.sum = {0, 0}};
@@ -160,7 +165,7 @@ static void add_to_frame(struct live_sums *s, const struct stack_table *table,
 	add(&s->frames[frame], row);
 }
 
-/* As result_computing_stack. */
+/* Returns the stack outside of a spinning wait, like result_computing_stack(). */
 static struct stack_id computing_stack(const struct stack_table *table, struct stack_id stack)
 {
 	const struct frame *frame;
@@ -184,7 +189,7 @@ static void add_row(struct live_sums *s, const struct stack_table *table,
 		add(&s->whole[LIVE_FUNCTIONS], row);
 	else
 		add(&s->whole[LIVE_KERNELS], row);
-	/* of these only the time is known, and "[too many stacks]" is of both kinds */
+	/* these have no frames, and "[too many stacks]" is of both kinds */
 	if (same_id(row->stack, STACK_EMPTY) || same_id(row->stack, STACK_NOT_KEPT)) {
 		if (row->kind == ROW_GPU)
 			add(&s->whole[LIVE_SITES], row);
@@ -205,7 +210,7 @@ static void add_row(struct live_sums *s, const struct stack_table *table,
 		add(&s->sites.list[site].sum, row);
 }
 
-/* Adds some rows. False: there are no more. */
+/* Adds some rows. Returns false if there are no more. */
 static bool add_rows(struct live_sums *s, const struct collected *in)
 {
 	uint32_t count, end;
@@ -232,7 +237,7 @@ static void add_item(struct live_sums *s, const struct collected *in,
 					      .ns = r->duration_ns});
 }
 
-/* Does the same with items that are in no row yet. */
+/* Adds some items that are not in rows yet. Returns false if there are no more. */
 static bool add_items(struct live_sums *s, const struct collected *in)
 {
 	uint64_t forgotten = flight_recorder_forgotten(in->kept), position;
@@ -283,7 +288,7 @@ bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t ti
 	return !has_more;
 }
 
-/* ---- those with the most time ---- */
+/* ---- the largest sums ---- */
 
 /* A heap with the least of the kept ones at the top. */
 static void sift_down(struct live_pick *heap, uint32_t count, uint32_t at)

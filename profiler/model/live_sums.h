@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of a run summed up while it goes on, for --live: GPU work by kernel or kind, GPU work by
- * launch site, CPU time by place in code. Nothing has a name yet.
+ * Sums the rows of a run while it goes on, for --live: GPU work by kernel or kind, GPU work by
+ * launch site, CPU time by place in code. Frames have no names yet.
  *
- * A pass over all rows is made in small steps, between which the run goes on; a row that changes
- * meanwhile counts with what it had. The caller starts a pass when it pleases: the cost,
- * `spent_ns`, is in proportion to the number of rows. Each distinct stack is looked at once in the
- * whole run.
+ * A pass over all rows is made in small steps, between which the run goes on. A row that changes
+ * during a pass counts with its old or its new value. The caller decides when to start a pass: its
+ * cost, `spent_ns`, is proportional to the number of rows. Each distinct stack is walked once in
+ * the whole run. With --last, a pass sums the items of the last seconds instead.
  *
- * With --last the sums are of the items of these seconds, as
- * they are when the pass comes to them.
+ * A launch site is the innermost Python function in the outermost part of a launch's stack. Without
+ * Python, the site is the innermost frames of that part, LIVE_SITE_FRAMES at most; their names show
+ * later which frame is the caller.
  *
- * A launch site is the innermost Python function of the outermost part of a launch's stack, else
- * the innermost frames of that part, LIVE_SITE_FRAMES at most: which of those is the caller shows
- * when they have names.
- *
- * Memory: 4 bytes per stack, 24 per frame, 80 per launch site; out of memory, sums are too low, and
+ * Memory: 4 bytes per stack, 24 per frame, 80 per launch site. Out of memory, sums are too low, and
  * `is_whole` is false.
  */
 #ifndef PROFILER_MODEL_LIVE_SUMS_H
@@ -35,30 +32,33 @@ struct live_sum {
 };
 
 struct live_site {
-	/* stacks whose innermost frames are meant, innermost first; the rest STACK_EMPTY */
+	/*
+	 * innermost first; only the innermost frame of each stack counts; unused ones are
+	 * STACK_EMPTY
+	 */
 	struct stack_id stacks[LIVE_SITE_FRAMES];
 	struct live_sum sum;
 };
 
-/* One of the sums with the most time. */
+/* One of the largest sums. */
 struct live_pick {
 	struct live_sum sum;
-	/* as in struct live_site; for kernels and functions only the first one */
+	/* as in struct live_site; kernels and functions use only the first */
 	struct stack_id stacks[LIVE_SITE_FRAMES];
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialise: empty. */
 struct live_sums {
 	uint32_t next_row;
-	uint64_t next_item;                 /* of all that were ever kept */
+	uint64_t next_item;                 /* position among all items ever kept */
 	uint64_t renumbered;                /* as in struct collected */
-	struct live_sum whole[LIVE_TABLES]; /* of the pass */
-	/* by number of the frame: kernels and functions have no frame in common */
+	struct live_sum whole[LIVE_TABLES]; /* totals of the pass */
+	/* by frame number: kernels and functions have no common frames */
 	struct live_sum *frames;
-	struct stack_id *frame_stacks; /* one stack with that frame inside */
-	uint32_t *listed;              /* the frames that have a sum, in order of appearance */
+	struct stack_id *frame_stacks; /* a stack with that innermost frame */
+	uint32_t *listed;              /* frames with a sum, in order of appearance */
 	uint32_t frame_capacity, listed_count, listed_capacity;
-	uint32_t *site_of; /* by stack: its site + 1; 0: not looked at yet */
+	uint32_t *site_of; /* by stack: its site + 1; 0: not determined yet */
 	uint32_t stack_capacity;
 	RECORD_SET(struct live_site) sites;
 	bool is_whole;
@@ -71,17 +71,17 @@ void live_sums_release(struct live_sums *s);
 void live_sums_begin(struct live_sums *s);
 
 /*
- * Adds more rows, for about `timeout_ns`. True: the pass is complete. Begins anew where stacks
- * have new numbers.
+ * Adds rows for about `timeout_ns`. Returns true if the pass is complete. Restarts the pass if
+ * stacks were renumbered.
  */
 bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t timeout_ns);
 
-/* Returns whether the sums are of stacks by the numbers that they have now. */
+/* Returns whether the sums refer to the current numbers of stacks. */
 bool live_sums_are_of(const struct live_sums *s, const struct collected *in);
 
 /*
- * The sums of a complete pass with the most time, longest first, `max` at most: how many. `picks`
- * has room for `max`.
+ * Stores the largest sums of a complete pass in `picks`, at most `max`, longest first. Returns
+ * their number.
  */
 uint32_t live_sums_pick(struct live_sums *s, const struct collected *in, enum live_table table,
 			struct live_pick *picks, uint32_t max);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What --live shows at one moment: numbers, and three tables with names. Names are any clean text
- * (symbolize/util/text.h); equal names of a table are one line.
+ * Holds what --live shows at one moment: numbers, and three tables with names.
+ *
+ * Names are clean text (symbolize/util/text.h). Equal names in a table are one line.
  */
 #ifndef PROFILER_MODEL_LIVE_VIEW_H
 #define PROFILER_MODEL_LIVE_VIEW_H
@@ -16,7 +17,7 @@ struct live_line {
 struct live_list {
 	struct live_line *lines; /* the longest time first */
 	uint32_t count, capacity;
-	struct live_sum whole; /* also of what has no line */
+	struct live_sum whole; /* sum of all, including those without a line */
 };
 
 struct live_view {

@@ -10,7 +10,7 @@ enum severity { NO_LOSS, INCOMPLETE, LOSS };
 enum summary { TOLD, LISTED };
 
 struct named_count {
-	uint16_t offset, size; /* of the member of struct ledger */
+	uint16_t offset, size; /* struct ledger's member */
 	enum severity severity;
 	enum summary summary;
 	const char *key, *what;
@@ -68,7 +68,10 @@ static uint64_t without_gpu_time(const struct ledger *l)
 							  : l->pipe.without_cupti;
 }
 
-/* One that ended by _exit lacks the launches that have no record, which count by themselves. */
+/*
+ * Returns the processes that ended in an unknown way. A process that ended by _exit lacks only
+ * launches without a record, which are counted elsewhere.
+ */
 static uint64_t unknown_ends(const struct ledger *l)
 {
 	uint64_t known = (uint64_t)l->pipe.killed + l->pipe.exited;
@@ -76,7 +79,7 @@ static uint64_t unknown_ends(const struct ledger *l)
 	return l->pipe.without_goodbye > known ? l->pipe.without_goodbye - known : 0;
 }
 
-/* Visits losses that follow from several counts, and those of the timeline. */
+/* Visits losses that derive from several counts, and those of the timeline. */
 static void visit_derived(const struct ledger *l, loss_visitor visit, void *context)
 {
 	const struct loss losses[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run lost: in words for people (--strict, the summary, the report and the page), and by key
- * for programs (JSON, metrics). Both are rows of ledger_counts.h.
+ * Lists what a run lost: in words for people (--strict, the summary, the report and the page), and
+ * by key for programs (JSON, metrics). Both are rows of ledger_counts.h.
  *
- * A loss is something that is missing from the profile, not matched, or not equal to what CUPTI
- * counted. What is incomplete has all its time in the profile, but less of a stack or a name than
- * there was; --strict does not fail for it.
+ * A loss is data that is missing from the profile, not matched, or not equal to CUPTI's counts.
+ * Incomplete data has all its time in the profile, but lacks a part of its stack or name; --strict
+ * does not fail for it.
  */
 #ifndef PROFILER_MODEL_LOSSES_H
 #define PROFILER_MODEL_LOSSES_H
@@ -23,14 +23,11 @@ struct loss {
 
 typedef void (*loss_visitor)(void *context, const struct loss *loss);
 
-/*
- * Calls `visit` for each: first losses, then what is incomplete. `not_kept`: stacks and names that
- * naming left out.
- */
+/* Visits losses, then incomplete data. `not_kept`: stacks and names that naming left out. */
 void losses_visit(const struct ledger *ledger, uint64_t not_kept, loss_visitor visit,
 		  void *context);
 
-/* Calls `visit` with each key and its count, 0 too. */
+/* Visits each key with its count, which may be 0. */
 void losses_visit_keys(const struct ledger *ledger, uint64_t not_kept, fact_visitor visit,
 		       void *context);
 

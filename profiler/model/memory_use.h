@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was allocated in a run (--alloc): by process, device and kind of memory, and of each by the
- * stack that allocated it.
+ * Holds the allocations of a run (--alloc): by process, device and kind of memory, and then by the
+ * allocating stack.
  *
- * "At the peak" is the moment at which most bytes were allocated, the first one if there are
- * several; each process, device and kind has its own. What was never given back is "left".
+ * "At the peak" is the first moment with the most allocated bytes, separately for each process,
+ * device and kind. "Left" is memory that was never freed.
  */
 #ifndef PROFILER_MODEL_MEMORY_USE_H
 #define PROFILER_MODEL_MEMORY_USE_H
@@ -20,10 +20,10 @@ enum memory_kind {
 	MEMORY_KINDS
 };
 
-/* Returns the kind of a memory kind of CUPTI's (CUpti_ActivityMemoryKind). */
+/* Returns the enum memory_kind of a CUpti_ActivityMemoryKind. */
 uint32_t memory_kind_of(uint32_t memory);
 
-/* "device", "managed", "pinned host" */
+/* Returns "device", "managed" or "pinned host". */
 const char *memory_kind_word(uint32_t kind);
 
 struct memory_total {
@@ -31,51 +31,54 @@ struct memory_total {
 	uint64_t peak_bytes, peak_ns; /* CLOCK_MONOTONIC; 0: none */
 	uint64_t left_bytes, left;
 	uint64_t allocated_bytes, allocations, frees;
-	uint64_t ended;   /* of the frees: with their context */
-	uint64_t unknown; /* frees of what is not known */
+	uint64_t ended;   /* `frees` by the end of their context */
+	uint64_t unknown; /* frees of unknown memory */
 };
 
 struct memory_row {
-	uint32_t stack, total; /* the number of its total */
+	uint32_t stack, total; /* `total`: index of its memory_total */
 	uint64_t peak_bytes, at_peak;
 	uint64_t left_bytes, left;
 	uint64_t allocated_bytes, allocations;
 };
 
 /*
- * A memory pool: what it holds, and what it has handed out of that, in the sizes that it uses. Both
- * as of the last call that CUPTI recorded of it: what it gives back on its own, while a thread
- * waits for the GPU, shows at the next one.
+ * A memory pool: the bytes that it holds, and the bytes in use. Both are as of CUPTI's last record
+ * of the pool. Memory that the pool releases by itself, while a thread waits for the GPU, shows
+ * with the next record.
  */
 struct memory_pool {
 	uint64_t address;
 	uint32_t process, device, kind;
 	uint32_t unused;
 	uint64_t most_held, most_held_ns, most_used; /* CLOCK_MONOTONIC; 0: never any */
-	uint64_t peak_held, peak_used;               /* at the peak of the total that it is of */
+	uint64_t peak_held, peak_used;               /* at the peak of its total */
 	uint64_t left_held, left_used;
-	uint64_t keeps; /* what it holds on to when the GPU is waited for; UINT64_MAX: all */
+	uint64_t keeps; /* release threshold in bytes; UINT64_MAX: keeps all */
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialise: empty. */
 struct memory_use {
 	struct memory_total *totals;
 	struct memory_row *rows;
 	struct memory_pool *pools;
 	uint32_t total_count, total_capacity, row_count, row_capacity, pool_count, pool_capacity;
-	/* while it is made; then in the ledger */
-	uint64_t not_kept; /* allocations and releases that are in neither */
-	uint64_t late;     /* that came too late to be in their order: peaks may be wrong */
+	/* while it is collected; then in the ledger */
+	uint64_t not_kept; /* allocations and releases in neither table */
+	uint64_t late;     /* too late to be in order: peaks may be wrong */
 };
 
 void memory_use_release(struct memory_use *use);
 
 extern const struct table_kind memory_totals_table, memory_rows_table, memory_pools_table;
 
-/* Shows it as tables, which refer to it. */
+/* Adds the three tables, which borrow the rows. */
 void memory_use_show(const struct memory_use *use, struct result_tables *tables);
 
-/* Finds it in tables, which keep it. False: it was not asked for, and `use` is empty. */
+/*
+ * Finds the three tables, which keep their rows. Returns false with an empty `use` if there are
+ * none.
+ */
 bool memory_use_of(const struct result_tables *tables, struct memory_use *use);
 
 #endif

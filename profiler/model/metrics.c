@@ -60,7 +60,7 @@ static void note(struct metrics_histogram *h, const struct metrics_bounds *bound
 
 /* ---- labels ---- */
 
-/* Never NULL. */
+/* Returns the label; never NULL. */
 static const char *label_of(struct metrics *m, const char *text)
 {
 	char cut[METRICS_LABEL_BYTES + 1];
@@ -126,7 +126,7 @@ static bool is_known(const void *records, uint32_t position, const void *key)
 	return a->kernel == b->kernel && a->process == b->process && a->device == b->device;
 }
 
-/* The place with this label, which is made if there is none; the last one is for all others. */
+/* Finds or adds the entry with this label. Returns UINT32_MAX if there are `most`. */
 static uint32_t place_of(struct metrics *m, uint32_t process, uint32_t device, const char *label,
 			 uint32_t most)
 {
@@ -152,7 +152,7 @@ static struct metrics_kernel *find_kernel(struct metrics *m, uint32_t process, u
 
 	if (at != HASH_INDEX_NONE)
 		return &m->kernels[m->known[at].at];
-	/* those without a process of their own have no kernels of their own, either */
+	/* processes in METRICS_OTHER have no kernel entries of their own */
 	if (process > 0 && m->known_count < METRICS_KERNELS) {
 		key.at = place_of(m, process, device, kernel_label(m, kernel), METRICS_KERNELS);
 		if (key.at != UINT32_MAX && hash_index_add(&m->index, hash, m->known_count) == 0) {
@@ -176,7 +176,7 @@ static struct metrics_work *find_work(struct metrics *m, uint32_t process, uint3
 		if (m->works[i].work == work && m->works[i].process == process &&
 		    m->works[i].device == device)
 			return &m->works[i];
-	/* one more of each kind is for all others */
+	/* one further entry per kind counts the rest */
 	if (m->work_count >= METRICS_WORKS && (process != 0 || device != METRICS_NO_DEVICE))
 		return find_work(m, 0, METRICS_NO_DEVICE, work);
 	m->works[m->work_count] =
@@ -184,7 +184,7 @@ static struct metrics_work *find_work(struct metrics *m, uint32_t process, uint3
 	return &m->works[m->work_count++];
 }
 
-/* ---- what comes in ---- */
+/* ---- counting ---- */
 
 void metrics_launch(struct metrics *m, uint32_t process)
 {
@@ -225,7 +225,7 @@ void metrics_error(struct metrics *m, uint32_t process, const struct gpu_event_e
 	       (e->process != at || e->code != error->code || e->function != function))
 		e++;
 	if (e == m->errors + METRICS_ERRORS + 1) {
-		e--; /* all others */
+		e--; /* counts the rest */
 	} else if (e == m->errors + m->error_count) {
 		*e = (struct metrics_error){at, error->code, function, 0};
 		if (m->error_count == METRICS_ERRORS)

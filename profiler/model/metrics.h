@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts and distributions of a run's GPU work by process, device and kernel, kept while records
- * come in: for --prometheus.
+ * Counts a run's GPU work by process, device and kernel, with distributions, as records arrive: for
+ * --prometheus.
  *
- * What comes in is counted in one place exactly, whatever its name. How many places there are is
- * limited, since a monitoring system keeps each for years: the first METRICS_KERNELS kernels of a
- * process and device, and the first METRICS_PROCESSES processes, have their own; what comes later
- * counts for METRICS_OTHER. Labels are demangled, clean (text.h) and at most METRICS_LABEL_BYTES
- * long; a longer name is cut and ends with a hash of all of it. Kernels with one label are one.
+ * Each record is counted exactly, in one entry. The number of entries is limited, because a
+ * monitoring system keeps each for years. The first METRICS_KERNELS kernels of a process and
+ * device, and the first METRICS_PROCESSES processes, have their own entries. Later ones count for
+ * METRICS_OTHER. Labels are demangled, clean (text.h) and at most METRICS_LABEL_BYTES long. A
+ * longer name is cut and ends with a hash of the whole. Kernels with equal labels share an entry.
  *
  * Times in ns, sizes in bytes. Sums stop at UINT64_MAX. Memory: less than 1 MiB.
  */
@@ -27,9 +27,9 @@
 #define METRICS_ERRORS 100u
 #define METRICS_LABEL_BYTES 200u
 #define METRICS_OTHER "[other]"
-#define METRICS_NO_DEVICE UINT32_MAX /* of what has no place of its own */
+#define METRICS_NO_DEVICE UINT32_MAX /* shared entries of the rest */
 
-/* Upper bounds, inclusive; what is above the last one is only in the count. */
+/* Upper bounds, inclusive. Values above the last one are only in the histogram's count. */
 #define METRICS_BOUNDS_MAX 13
 struct metrics_bounds {
 	uint32_t count;
@@ -40,28 +40,28 @@ extern const struct metrics_bounds metrics_durations, metrics_blocks, metrics_th
 
 struct metrics_histogram {
 	uint64_t count, sum;
-	uint64_t in[METRICS_BOUNDS_MAX]; /* up to each bound, and above the one before */
+	uint64_t in[METRICS_BOUNDS_MAX]; /* above the previous bound, up to this one */
 };
 
 struct metrics_process {
 	pid_t pid;        /* 0: METRICS_OTHER */
-	const char *name; /* its program's; "" if not known */
+	const char *name; /* program name; "" if unknown */
 	uint64_t launches;
 };
 
 struct metrics_kernel {
-	uint32_t process, device; /* `process` is a place in the list */
+	uint32_t process, device; /* `process` is an index in the list */
 	const char *name;
-	struct metrics_histogram durations; /* of those with known times */
-	struct metrics_histogram blocks;    /* of all: in the grid */
-	struct metrics_histogram threads;   /* of a block */
+	struct metrics_histogram durations; /* kernels with known times */
+	struct metrics_histogram blocks;    /* blocks in the grid, all kernels */
+	struct metrics_histogram threads;   /* threads in a block */
 	uint64_t untimed;
 };
 
-/* Work that is no kernel, of one kind. */
+/* Work of one kind, except kernels. */
 struct metrics_work {
 	uint32_t process, device, work;
-	uint64_t ns; /* of those with known times */
+	uint64_t ns; /* work with known times */
 	struct metrics_histogram sizes;
 };
 
@@ -79,32 +79,38 @@ struct metrics {
 	struct metrics_work works[METRICS_WORKS + GPU_WORKS];
 	struct metrics_error errors[METRICS_ERRORS + 1];
 	uint32_t process_count, kernel_count, work_count, error_count;
-	/* places of processes by their ids: programs of one name under one pid are one */
+	/* indexes of processes by their ids: programs with one name and pid share an entry */
 	struct {
 		uint32_t id, at;
 	} ids[METRICS_IDS];
-	uint32_t id_count, last_id; /* `last_id`: a place in `ids` */
-	uint64_t other_kernels;     /* launches of kernels that have no place of their own */
+	uint32_t id_count, last_id; /* `last_id`: index in `ids` */
+	uint64_t other_kernels;     /* launches of kernels without an entry of their own */
 	struct metrics_known {
 		uint32_t process, device;
-		const char *kernel; /* as it came */
+		const char *kernel; /* pointer as passed in */
 		uint32_t at;
 	} known[METRICS_KERNELS];
 	uint32_t known_count;
-	struct hash_index index; /* of those known */
+	struct hash_index index; /* index of `known` */
 };
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
 
-/* A process, by its id from 1 on, before its other events; `path` of its program, may be "". */
+/*
+ * Introduces a process with an id from 1 on, before its other events. `path`: its program; may be
+ * "".
+ */
 void metrics_process(struct metrics *m, uint32_t id, pid_t pid, const char *path);
 
-/* A launch of any kind of work. */
+/* Counts a launch of any kind of work. */
 void metrics_launch(struct metrics *m, uint32_t process);
 
-/* `name`: the mangled name, one address for each as long as `m` is used; NULL: not known. */
+/*
+ * Count an operation or error. `name`: the mangled name, at one address while `m` is in use, or
+ * NULL.
+ */
 void metrics_kernel(struct metrics *m, uint32_t process, const struct gpu_event_kernel *kernel,
 		    const char *name);
 void metrics_work(struct metrics *m, uint32_t process, const struct gpu_event_work *work);

@@ -8,7 +8,7 @@
 #include "bpf/stack_event.h"
 #include "profiler/model/pseudo_frames.h"
 
-/* Newer than some headers; a number stays what it is. */
+/* missing from older headers */
 #define CALL_CLONE3 435
 #define CALL_EPOLL_PWAIT2 441
 #define CALL_FUTEX_WAITV 449
@@ -84,7 +84,7 @@ static const uint8_t calls[STACK_OFF_CPU_CALLS] = {
 	[SYS_wait4] = OFF_CPU_WAIT,
 	[SYS_waitid] = OFF_CPU_WAIT,
 	[SYS_vfork] = OFF_CPU_WAIT,
-	[SYS_clone] = OFF_CPU_WAIT, /* posix_spawn: for the new one to execute its program */
+	[SYS_clone] = OFF_CPU_WAIT, /* posix_spawn: until the child has called exec */
 	[CALL_CLONE3] = OFF_CPU_WAIT,
 	[SYS_write] = OFF_CPU_WRITE,
 	[SYS_writev] = OFF_CPU_WRITE,
@@ -129,7 +129,7 @@ static const char *const names[OFF_CPU_KINDS] = {
 	[OFF_CPU_WRITE_SOCKET] = "write socket",
 };
 
-/* A call that reads, or one that writes; event descriptors and the like have no type. */
+/* Returns the kind of a read or write by file type. Event descriptors and the like have none. */
 static enum off_cpu_kind kind_by_file(bool writes, uint32_t file_type)
 {
 	switch (file_type) {

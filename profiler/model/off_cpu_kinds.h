@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads that are off the CPU wait for, as names for people: system calls that do much the
- * same have one, "poll" or "sleep". The numbers of system calls are those of Linux on x86-64.
+ * Names what threads off the CPU wait for. Similar system calls share a name: "poll" or "sleep".
+ *
+ * Numbers of system calls are those of Linux on x86-64.
  */
 #ifndef PROFILER_MODEL_OFF_CPU_KINDS_H
 #define PROFILER_MODEL_OFF_CPU_KINDS_H
@@ -10,7 +11,7 @@
 #include <stdint.h>
 
 enum off_cpu_kind {
-	OFF_CPU_OTHER, /* a system call without a name here, or several kinds at once */
+	OFF_CPU_OTHER, /* an unlisted system call, or several kinds at once */
 	OFF_CPU_RUNNABLE,
 	OFF_CPU_ACCEPT,
 	OFF_CPU_CONNECT,
@@ -25,7 +26,7 @@ enum off_cpu_kind {
 	OFF_CPU_MEMORY,
 	OFF_CPU_PAGE_FAULT,
 	OFF_CPU_POLL,
-	OFF_CPU_READ, /* of something that has no kind of its own below */
+	OFF_CPU_READ, /* file type unknown or without its own kind below */
 	OFF_CPU_RECEIVE,
 	OFF_CPU_SEND,
 	OFF_CPU_SIGNAL,
@@ -34,7 +35,7 @@ enum off_cpu_kind {
 	OFF_CPU_SYNC,
 	OFF_CPU_URING,
 	OFF_CPU_WAIT,
-	OFF_CPU_WRITE, /* likewise */
+	OFF_CPU_WRITE, /* as OFF_CPU_READ */
 	OFF_CPU_READ_DEVICE,
 	OFF_CPU_READ_FILE,
 	OFF_CPU_READ_PIPE,
@@ -47,18 +48,15 @@ enum off_cpu_kind {
 };
 
 /*
- * `number`: an enum stack_off_cpu_kind, or a system call's. `file_type`: of what it reads or
- * writes, as S_IFMT in stat(2); 0: unknown.
+ * Returns the kind of an enum stack_off_cpu_kind or system call `number`. `file_type`: S_IFMT bits
+ * of the file that the call reads or writes; 0: unknown.
  */
 enum off_cpu_kind off_cpu_kind_of(uint32_t number, uint32_t file_type);
 
-/* "futex" */
+/* Returns a name such as "futex". */
 const char *off_cpu_name(enum off_cpu_kind kind);
 
-/*
- * The text of its frame, "[blocked: futex]", into `text`: also of system calls without a name, with
- * their number.
- */
+/* Writes the text of the frame: "[blocked: futex]". Unlisted system calls show their number. */
 #define OFF_CPU_FRAME_BYTES 40
 void off_cpu_frame(uint32_t number, uint32_t file_type, char text[OFF_CPU_FRAME_BYTES]);
 

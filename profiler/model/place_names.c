@@ -103,7 +103,7 @@ static void forget_threads(struct place_names *n, const bool *stays)
 
 		if (!stays[i])
 			continue;
-		/* cannot fail: there were more */
+		/* cannot fail: the index had more entries */
 		hash_index_add(&n->thread_index, hash_pair(info->process, info->tid), left);
 		n->threads[left++] = *info;
 	}
