@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of what a run collects, a type of its own for each kind, so that none is taken for
- * another. A type of what may have a mark in place of a stack is beside its marks: launch_stack,
+ * Defines a type for each kind of id in a run, and visitors that renumber ids. Distinct types let
+ * the compiler reject mix-ups.
+ *
+ * Types that also allow a mark in place of a stack are defined next to their marks: launch_stack,
  * capture_stack (gpu_stack.h), owner_stack (target_stacks.h), origin_id (join.h).
  *
- * Stacks and places in use are looked for. Tables that forget what nobody refers to give
- * the rest new numbers, without gaps and in the same order. So whoever keeps numbers shows each of
- * them to a visitor (functions called ..._visit), once to say that it is in use, and once to get
- * the new one: the visitor may change it. Marks in place of a number are shown, too, and stay.
+ * Stacks and places are garbage-collected. A table drops unused entries and renumbers the rest
+ * without gaps, in order. So every holder of ids passes each id to a visitor (functions called
+ * ..._visit). The first visit marks ids as used, and the second replaces them by new ones. Marks in
+ * place of an id are visited too, and stay.
  */
 #ifndef PROFILER_MODEL_ID_REMAP_H
 #define PROFILER_MODEL_ID_REMAP_H
 
 #include <stdint.h>
 
-/* A stack of the run, as collected (stack_table.h); a result's have other numbers. */
+/* A collected stack (stack_table.h). Results number stacks differently. */
 struct stack_id {
 	uint32_t number;
 };
 
-/* A place where something ran (places.h); a result's numbers are the same. */
+/* A place where something ran (places.h). Results keep the numbers. */
 struct place_id {
 	uint32_t number;
 };
 
-/* Returns whether two numbers are the same; of two types, they do not compile. */
+/* Compares two ids. Different types do not compile. */
 #define same_id(a, b) ((a).number == (b).number && (__typeof__(a) *)0 == (__typeof__(b) *)0)
 
 struct id_visitor {
@@ -38,7 +40,7 @@ static inline void visit_stack(const struct id_visitor *v, struct stack_id *stac
 	v->stack(v->context, stack);
 }
 
-/* Does the same for a number of another type: that of a stack, or a mark. */
+/* Visits an id of another type: a stack, or a mark. */
 static inline void visit_stack_or_mark(const struct id_visitor *v, uint32_t *number)
 {
 	struct stack_id stack = {*number};
@@ -52,7 +54,7 @@ static inline void visit_place(const struct id_visitor *v, struct place_id *plac
 	v->place(v->context, place);
 }
 
-/* In a table of marks: not in use. Others become the new number. */
+/* Marks an unused id in a table of marks. Other entries become new ids. */
 #define ID_UNUSED UINT32_MAX
 
 #endif

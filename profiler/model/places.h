@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where something ran: distinct combinations of process, thread, device, context and stream, each
- * with a small id.
+ * Numbers the places where something ran: distinct combinations of process, thread, device, context
+ * and stream.
  *
- * A run keeps only the parts that some output needs (a mask); the others read as unknown, so that
- * rows are not split by parts that no output shows. Bounded: beyond PLACES_MAX or the quota, a
- * place keeps only its process, and then nothing.
+ * A run keeps only the parts that some output needs (a mask). Other parts are unknown, so that rows
+ * are not split by parts that no output shows. Bounded: beyond PLACES_MAX or the quota, a place
+ * keeps only its process, and finally nothing.
  */
 #ifndef PROFILER_MODEL_PLACES_H
 #define PROFILER_MODEL_PLACES_H
@@ -31,33 +31,33 @@ enum place_part {
 #define PLACES_ALL ((1u << PLACE_PARTS) - 1) /* a mask of all parts */
 #define PLACE_UNKNOWN UINT32_MAX
 
-/* Indexed by enum place_part: the run's own process id, a thread id, CUPTI's ids. */
+/* Indexed by enum place_part: the profiler's number of the process, the thread id, CUPTI's ids. */
 struct place {
 	uint32_t part[PLACE_PARTS]; /* PLACE_UNKNOWN: unknown, or not kept */
 };
 
-#define PLACE_BYTES (sizeof(struct place) + HASH_INDEX_ENTRY_BYTES) /* from the quota */
+#define PLACE_BYTES (sizeof(struct place) + HASH_INDEX_ENTRY_BYTES) /* charged to the quota */
 
-/* Zero-initialise, then places_init. */
+/* Zero-initialise, then call places_init(). */
 struct places {
-	uint32_t mask; /* 1 << enum place_part: the parts that are kept */
+	uint32_t mask; /* kept parts: 1 << enum place_part */
 	RECORD_SET(struct place);
-	uint32_t last;        /* the last one found: usually also the next */
+	uint32_t last;        /* result of the last lookup, which is likely the next */
 	struct quota *memory; /* borrowed; set it after places_init; NULL: no limit */
 };
 
 #define PLACE_NOWHERE ((struct place_id){0}) /* unknown */
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int places_init(struct places *places, uint32_t mask);
 void places_release(struct places *places);
 
-/* The id of a place; only the parts in the mask count. */
+/* Returns the id of a place, comparing only the parts in the mask. */
 struct place_id places_add(struct places *places, const struct place *place);
 
 /*
- * Forgets places that are not in use: `numbers` has an entry for each, ID_UNUSED where it is
- * not in use, and gets the new ones (id_remap.h).
+ * Drops unused places. `numbers` has an entry for each, ID_UNUSED if unused, and receives the new
+ * numbers (id_remap.h).
  */
 void places_forget(struct places *places, uint32_t *numbers);
 

@@ -6,8 +6,9 @@
 #include "profiler/model/stack_table.h"
 
 struct profile {
-	RECORD_SET(struct profile_row) rows; /* the first ROW_KINDS are for what does not fit */
-	struct quota *memory;                /* NULL: no limit */
+	RECORD_SET(struct profile_row)
+	rows;                 /* the first ROW_KINDS take the time that finds no row */
+	struct quota *memory; /* NULL: no limit */
 };
 
 static bool row_equal(const void *records, uint32_t position, const void *key)
@@ -22,7 +23,7 @@ static uint32_t hash_row(const struct profile_row *row)
 	return hash_four(row->stack.number, row->place.number, row->kind, 0);
 }
 
-/* The row's position, or RECORD_NONE when it cannot be kept. */
+/* Returns the row's index, or RECORD_NONE if the row cannot be kept. */
 static uint32_t add_row(struct profile *p, const struct profile_row *row)
 {
 	return quota_take(p->memory, PROFILE_ROW_BYTES)
@@ -59,7 +60,7 @@ void profile_limit(struct profile *p, struct quota *memory)
 	p->memory = memory;
 }
 
-/* RECORD_NONE: there is none. */
+/* Returns RECORD_NONE if there is no such row. */
 static uint32_t find_row(const struct profile *p, const struct profile_row *key)
 {
 	return record_find_equal(&p->rows, hash_row(key), row_equal, key);

@@ -4,12 +4,12 @@
 #include "cupti_trace/wire/gpu_work.h"
 #include "symbolize/util/saturate.h"
 
-/* How far the clocks of programs may be ahead of `now_ns`, which is that of the last round. */
+/* largest lead of a program's clock over `now_ns`, which is the time of the last round */
 #ifndef AHEAD_NS /* tests use less */
 #define AHEAD_NS 1000000000u
 #endif
 
-/* ---- taking in ---- */
+/* ---- adding ---- */
 
 static void count_sample(struct ledger_cpu *l, uint32_t flags)
 {
@@ -87,7 +87,7 @@ static void count(struct profile_sink *in, const struct profile_item *item)
 	}
 }
 
-/* `launched_ns`: as in timeline_listener. */
+/* Adds an item. `launched_ns`: as in timeline_listener. */
 static void take(struct profile_sink *in, const struct profile_item *item, uint64_t launched_ns)
 {
 	static const enum row_kind kinds[TIMELINE_KINDS] = {
@@ -117,7 +117,7 @@ static void take(struct profile_sink *in, const struct profile_item *item, uint6
 
 /* ---- keeping ---- */
 
-/* Returns whether an item is said where it is left out. */
+/* Returns whether an item counts as left out if it is. */
 static bool is_work(const struct profile_item *item)
 {
 	const struct timeline_record *r = &item->record;
@@ -131,7 +131,7 @@ static bool is_kernel(const struct profile_item *item)
 	return is_work(item) && item->record.work == GPU_WORK_KERNEL;
 }
 
-/* Counts what is shown while the run goes on; at the end what is taken in counts. */
+/* Counts for displays during the run. profile_sink_finish() starts again from 0. */
 static void count_so_far(struct profile_sink *in, const struct profile_item *item)
 {
 	struct ledger_calls *calls = &in->ledger->calls;
@@ -201,7 +201,7 @@ void profile_sink_advance(struct profile_sink *in, uint64_t now_ns, uint64_t bef
 		flight_recorder_forget(in->recorder, before_ns);
 }
 
-/* Returns whether an item is in the window. One without times came after what it tells. */
+/* Returns whether an item is in the time range. Items without times arrive after their events. */
 static bool is_wanted_in(const struct time_range *time_range, const struct profile_item *item)
 {
 	uint64_t start_ns = item->record.start_ns;
@@ -245,7 +245,7 @@ void profile_sink_finish(struct profile_sink *in, struct time_range *time_range)
 		saturated_add(&after_ns, is_after ? ns : 0);
 	}
 	l->calls += timed - in->ledger->calls.timed;
-	/* what is neither came before, and most of it is forgotten */
+	/* the rest came before, and most of it is dropped */
 	l->after += after;
 	l->after_ns += after_ns;
 	l->before += in->operations - inside - after;

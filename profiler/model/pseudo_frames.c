@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* A text without a bracket at its end is the beginning of a frame's. */
+/* Texts without a final bracket are prefixes. */
 static const struct {
 	const char *text;
 	enum pseudo_kind mark;

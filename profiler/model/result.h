@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The named result of a run, from which every output is written. Built once, after the last event,
- * and immutable; writers resolve nothing.
+ * Holds the named result of a run, from which all outputs are written. It is built once, after the
+ * last event, and is immutable; writers resolve nothing.
  *
- * Texts contain no control characters, but for paths of modules. Writers handle what else their
- * format cannot carry. Times are in ns, CLOCK_MONOTONIC.
+ * Texts contain no control characters, except for paths of modules. Writers handle other characters
+ * that their format cannot carry. Times are in ns, CLOCK_MONOTONIC.
  */
 #ifndef PROFILER_MODEL_RESULT_H
 #define PROFILER_MODEL_RESULT_H
@@ -26,13 +26,13 @@
 #include "profiler/model/result_table.h"
 #include "profiler/model/timeline.h"
 
-/* The kind of a frame. */
+/* Kind of a frame. */
 enum frame_class {
-	CLASS_NATIVE, /* a function of a file; or, without a name, the file: "[libfoo.so]" */
+	CLASS_NATIVE, /* a function, or a file if the name is unknown: "[libfoo.so]" */
 	CLASS_PYTHON,
-	CLASS_JIT,         /* code that the process generated itself */
+	CLASS_JIT,         /* code that the process generated */
 	CLASS_KERNEL_MODE, /* kernel code */
-	CLASS_API,         /* the CUDA function that was called */
+	CLASS_API,         /* the called CUDA function */
 	CLASS_NVTX,        /* an NVTX range of the program */
 	CLASS_GPU_KERNEL,
 	CLASS_GPU_WORK, /* copies, sets, migrations, whole graphs */
@@ -40,62 +40,64 @@ enum frame_class {
 	CLASS_CALL,     /* "[CUDA call, wall time]" */
 	CLASS_PLACE,    /* process, thread, device, context, stream (--by) */
 	CLASS_MARK,     /* describes the stack: "[truncated]", "launched at" */
-	CLASS_FOLDED,   /* of a view: functions of others, by package: "[torch]" (--my-code) */
-	CLASS_GPU_CODE, /* below a kernel: a device function in it, or a line of source (--stalls)
-			 */
+	CLASS_FOLDED,   /* in views: a package of other people's functions, "[torch]" (--my-code) */
+	CLASS_GPU_CODE, /* below a kernel: a device function or a source line (--stalls) */
 	CLASS_STALL,    /* below these: why its warps issued no instruction, "[selected]" */
-	CLASS_IDLE,     /* a device that is idle, "[GPU 0 idle]" */
-	CLASS_FOLDED_PYTHON, /* as CLASS_FOLDED, of a package of Python: "[json]" */
+	CLASS_IDLE,     /* an idle device, "[GPU 0 idle]" */
+	CLASS_FOLDED_PYTHON, /* as CLASS_FOLDED, for a Python package: "[json]" */
 	FRAME_CLASSES
 };
 
 /*
- * Distinct frames. `module`, `build_id`, `offset` and `source` are those of one place where the
+ * A distinct frame. `module`, `build_id`, `offset` and `source` describe one place where the
  * function was seen. Equal pointers to paths are one module; two modules may have equal paths.
  */
 struct frame_info {
 	enum frame_class class : 16;
-	enum pseudo_kind mark : 16; /* frame_info_pseudo */
-	uint32_t line;              /* of a Python function; 0: unknown */
-	const char *name;           /* in full: "Model.forward (model.py:42)" */
-	const char *file;           /* of a Python function: "/app/model.py"; NULL: unknown */
+	enum pseudo_kind mark : 16; /* set by frame_info_pseudo() */
+	uint32_t line;              /* Python function: its first line; 0: unknown */
+	const char *name;           /* full name: "Model.forward (model.py:42)" */
+	const char *file;           /* Python function: "/app/model.py"; NULL: unknown */
 	const char *module;         /* path of the file with the code, any bytes; NULL: none */
-	const char *short_name;     /* for little room: without arguments, or the file of Python */
-	const char *source;   /* of a native function: the file that defines it, as the compiler was
-			       * told, "/./" behind the folder where it ran; NULL: unknown */
-	const char *build_id; /* of that file, in hexadecimal; NULL: unknown, or none */
-	uint64_t offset;      /* in that file */
+	const char *short_name;     /* without arguments, or without the Python file */
+	const char *source;   /* native function: source file as given to the compiler, "/./" after
+				 the folder where it ran; NULL: unknown */
+	const char *build_id; /* build id of `module`, hexadecimal; NULL: unknown, or none */
+	uint64_t offset;      /* in `module` */
 };
 
-/* Sets what a frame says, once its class and name are known: where it is made, or read. */
+/* Sets `mark`. Call this once class and name are known. */
 static inline void frame_info_pseudo(struct frame_info *frame)
 {
 	if (frame->class == CLASS_MARK || frame->class == CLASS_WAIT)
 		frame->mark = pseudo_kind_of(frame->name);
 }
 
-/* Returns whether a frame stands for functions of others (--my-code). */
+/* Returns whether a frame stands for other people's functions (--my-code). */
 static inline bool frame_is_folded(const struct frame_info *frame)
 {
 	return frame->class == CLASS_FOLDED || frame->class == CLASS_FOLDED_PYTHON;
 }
 
-/* The name for reports: short; but Python functions, many of which have the same name, in full. */
+/*
+ * Returns the name for reports: the short one. Python functions get their full name, because many
+ * share a short one.
+ */
 static inline const char *frame_report_name(const struct frame_info *frame)
 {
 	return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
 }
 
-/* A row of the profile with the stack that it has in the result. */
+/* A row of the profile, with its stack in the result. */
 struct row {
 	uint32_t kind;  /* enum row_kind */
-	uint32_t stack; /* of the result's stacks */
-	uint32_t place; /* of the result's places */
+	uint32_t stack; /* index in the result's stacks */
+	uint32_t place; /* index in the result's places */
 	uint32_t unused;
 	uint64_t count, ns, bytes; /* as in struct profile_row */
 };
 
-/* A tree: each stack is a frame inside another stack. */
+/* A stack is a frame inside another stack: a tree. */
 struct stack_info {
 	uint32_t outer; /* a smaller number, or RESULT_ROOT */
 	uint32_t frame;
@@ -104,50 +106,53 @@ struct stack_info {
 
 struct totals {
 	const struct ledger *ledger;
-	const char *command; /* as a shell would read it, cut if it is long */
-	/* of the first process that was attached to, likewise; NULL: there is a command, or it is
-	 * unknown, as it is in captures */
+	const char *command; /* quoted for a shell, cut if long */
+	/*
+	 * first process that was attached to, quoted and cut; NULL if there is a command, or
+	 * unknown in captures
+	 */
 	const char *program;
-	const char *folder;        /* the command's working directory, any bytes; NULL: unknown */
-	const char *links;         /* that lead to the user's code (path_links.h); NULL: none */
-	const char *shown;         /* the options that left something out (view.h); NULL: none */
-	const char *host;          /* the machine's name; NULL: unknown */
-	uint32_t command_pid;      /* 0: unknown, and so is the next */
-	uint32_t exit_status;      /* of the command, or 128 and the signal that ended it */
-	uint64_t start_ns;         /* the command's start, CLOCK_MONOTONIC */
-	uint64_t start_unix_ns;    /* the same moment, since 1970; 0: unknown */
+	const char *folder;   /* working directory of the command, any bytes; NULL: unknown */
+	const char *links;    /* links to the user's code (path_links.h); NULL if there are none */
+	const char *shown;    /* options that left something out (view.h); NULL if there are none */
+	const char *host;     /* name of the machine; NULL: unknown */
+	uint32_t command_pid; /* 0: unknown, and so is `exit_status` */
+	uint32_t exit_status; /* command's exit status, or 128 plus the signal that ended it */
+	uint64_t start_ns;    /* start of the command, CLOCK_MONOTONIC */
+	uint64_t start_unix_ns;    /* `start_ns` since 1970; 0: unknown */
 	uint64_t elapsed_ns;       /* from the command's start to the end of collecting */
 	uint64_t longest_round_ns; /* between two rounds of reading the sources */
 	uint64_t command_cpu_ns;   /* charged to the command and its waited-for children */
 	uint64_t own_cpu_ns;       /* charged to the profiler */
 	uint64_t own_memory_bytes; /* peak */
 	uint64_t sample_ns;        /* weight of a CPU sample */
-	struct measure measure;    /* what the run measured */
-	struct job_rank job;       /* the rank that the run was of its job */
-	struct boot_id boot;       /* of the machine */
-	uint64_t wall_error_ns;    /* how far start_unix_ns may be off; 0: unknown */
+	struct measure measure;    /* options for measuring */
+	struct job_rank job;       /* rank of the run in its job */
+	struct boot_id boot;       /* boot id of the machine */
+	uint64_t wall_error_ns;    /* error of start_unix_ns; 0: unknown */
 };
 
-/* What could not be named, or only in part (symbolize/util/table_quota.h). */
+/* Counts of incomplete naming (symbolize/util/table_quota.h). */
 struct unnamed {
-	uint64_t unreadable;         /* files that we may not read */
-	const char *unreadable_path; /* the first of them; any bytes */
+	uint64_t unreadable;         /* files without read permission */
+	const char *unreadable_path; /* path of the first unreadable file; any bytes */
 	uint64_t refused;            /* symbol tables that are too large */
 	uint64_t refused_frames;     /* records of generated code's call-frame information */
 	uint64_t stuck;              /* files and processes that did not respond in time */
 	uint64_t mangled;            /* names that take too long to demangle */
-	uint64_t not_asked;          /* debug files that servers were not asked for in time */
-	uint64_t not_kept;           /* stacks and names beyond the memory that there is */
+	uint64_t not_asked;          /* debug files not requested from servers in time */
+	uint64_t not_kept;           /* stacks and names beyond the quota of memory */
 	uint64_t unread;             /* files with debug information that is not read */
-	uint64_t unread_kind;        /* of the first: enum dwarf_unread (symbolize/dwarf.h) */
-	const char *unread_path;     /* the first; any bytes */
+	uint64_t unread_kind; /* enum dwarf_unread of the first unread file (symbolize/dwarf.h) */
+	const char *unread_path; /* path of the first unread file; any bytes */
 };
 
-/* What rows have in place of times (--weight). */
+/* Replaces times in rows by another weight (--weight). */
 struct weight {
 	const char *title; /* "Memory", "dram__bytes.sum" */
-	const char *note;  /* how it was determined: "estimated from 5 of 1000 launches"; or "" */
-	const char *unit; /* WEIGHT_BYTES, WEIGHT_NS, or another, of letters, digits and _; or "" */
+	const char *note;  /* method: "estimated from 5 of 1000 launches"; or "" */
+	const char
+		*unit; /* WEIGHT_BYTES, WEIGHT_NS, another unit of letters, digits and _, or "" */
 };
 #define WEIGHT_BYTES "byte"
 #define WEIGHT_NS "nanosecond"
@@ -161,44 +166,47 @@ struct result {
 	uint32_t row_count;
 	const struct place *places;
 	uint32_t place_count;
-	const struct process_info
-		*processes; /* those that places refer to; likewise threads, devices */
+
+	/* processes, threads and devices in places */
+	const struct process_info *processes;
 	uint32_t process_count;
 	const struct thread_info *threads;
 	uint32_t thread_count;
 	const struct device *devices;
 	uint32_t device_count;
-	/* the same, to be found by a place's numbers */
+	/* indexes of these, by a place's numbers */
 	const struct place_names *place_names;
 	const struct devices *device_names;
 	struct timeline *timeline; /* NULL unless a writer needs it; finished */
-	/* by a record's stack, for result_record_stack; NULL: records have the numbers of `stacks`
-	 * already */
+	/* by a record's stack, for result_record_stack(); NULL: records have indexes of `stacks` */
 	const uint32_t *sample_stacks, *call_stacks;
 	uint32_t record_stack_count;
-	/* NULL: not asked for. Its rows' stacks are those of `counters_result`, of the whole run */
+	/*
+	 * NULL if not requested; rows have the stacks of `counters_result`, which covers the whole
+	 * run
+	 */
 	const struct counter_table *counters;
 	const struct result *counters_result;
-	/* of the whole run, and so are their stacks, those of `whole`; NULL: there are none */
+	/* tables of the whole run, with the stacks of `whole`; NULL if there are none */
 	const struct result_tables *tables;
 	const struct result *whole;
 	struct unnamed unnamed;
 	struct totals totals;
-	const struct rank_info *ranks; /* by rank, of merged runs; else none */
+	const struct rank_info *ranks; /* in merged runs, by rank */
 	uint32_t rank_count;
-	const struct weight *weight;         /* what the rows' ns are; NULL: times */
-	bool is_my_code;                     /* a view with others' code folded (--my-code) */
-	bool is_part;                        /* a view of a part of the run (slice.h) */
-	uint64_t shown_from_ns, shown_to_ns; /* the time that is shown, if not all; else both 0 */
+	const struct weight *weight; /* meaning of the rows' ns; NULL: times */
+	bool is_my_code;             /* a view with other people's code folded (--my-code) */
+	bool is_part;                /* a view of a part of the run (slice.h) */
+	uint64_t shown_from_ns, shown_to_ns; /* the shown time range; both 0 for all */
 };
 
-/* Returns the result of the whole run, which has the stacks of its tables. */
+/* Returns the result of the whole run, whose stacks the tables have. */
 static inline const struct result *result_whole(const struct result *result)
 {
 	return result->whole ? result->whole : result;
 }
 
-/* The time that is shown: from the start to the end of the run, or less. */
+/* Returns the shown time range: the whole run, or a part. */
 static inline void result_time_range(const struct result *result, uint64_t *from_ns,
 				     uint64_t *to_ns)
 {
@@ -221,8 +229,8 @@ static inline void result_time_range(const struct result *result, uint64_t *from
 }
 
 /*
- * The stack without what is below a kernel, by --stalls or as its wait for another rank: that of
- * the GPU work itself, which the row's time is of.
+ * Returns the stack of the GPU work itself, without frames below a kernel: of --stalls, or a wait
+ * for another rank.
  */
 static inline uint32_t result_work_stack(const struct result *result, uint32_t stack)
 {
@@ -240,10 +248,7 @@ static inline uint32_t result_work_stack(const struct result *result, uint32_t s
 	return at != RESULT_ROOT ? at : stack;
 }
 
-/*
- * The stack of CPU time without what the thread waited for meanwhile, if it spun: that of what it
- * computed.
- */
+/* Returns the outer part of a stack with a spinning wait: what the thread computed when it spun. */
 static inline uint32_t result_computing_stack(const struct result *result, uint32_t stack)
 {
 	for (uint32_t at = stack; at != RESULT_ROOT; at = result->stacks[at].outer)
@@ -253,9 +258,9 @@ static inline uint32_t result_computing_stack(const struct result *result, uint3
 }
 
 /*
- * The stack of a record read from the timeline. For a CPU sample, an operation and a timed call it
- * is the stack of its row, without the root frames of --by, which the record's place describes. For
- * a launch and a wait it ends at the CUDA call; RESULT_ROOT if it was not captured in the process.
+ * Returns the stack of a timeline record. For a CPU sample, an operation or a timed call it is the
+ * stack of the row, without root frames of --by: the record's place has those. For a launch or a
+ * wait it ends at the CUDA call, or is RESULT_ROOT if it was not captured in the process.
  */
 static inline uint32_t result_record_stack(const struct result *result,
 					   const struct timeline_record *record)
@@ -266,7 +271,7 @@ static inline uint32_t result_record_stack(const struct result *result,
 	return stacks ? stacks[record->stack.number] : record->stack.number;
 }
 
-/* A part of the run (--time) has parts of what lies across its ends. */
+/* Returns whether --time cut the record at an end of the shown range. */
 static inline bool result_record_is_cut(const struct result *result,
 					const struct timeline_record *record)
 {
@@ -275,19 +280,19 @@ static inline bool result_record_is_cut(const struct result *result,
 		record->start_ns + record->duration_ns == result->shown_to_ns);
 }
 
-/* What was written, for the summary. */
+/* Counts of an output, for the summary. */
 struct written {
-	uint64_t items;            /* of the writer's `item` */
-	uint64_t total[ROW_KINDS]; /* what they add up to, in units; without units, in ns */
-	double exact_ns;           /* the same before rounding, all kinds together */
-	uint64_t omitted;          /* items that are not written, for they round to 0 units */
-	double omitted_ns;         /* their time; `total` includes it */
-	uint64_t source_lines;     /* of the program's source, in `source_files` files */
+	uint64_t items;            /* number of the writer's `item` */
+	uint64_t total[ROW_KINDS]; /* sum of the items, in units; without units, in ns */
+	double exact_ns;           /* exact sum over all kinds, before rounding */
+	uint64_t omitted;          /* items left out because they round to 0 units */
+	double omitted_ns;         /* time of omitted items; included in `total` */
+	uint64_t source_lines;     /* lines of the program's source, in `source_files` files */
 	uint64_t source_files;
-	uint64_t bytes; /* of the output, where its size matters (writer.h); 0: not counted */
+	uint64_t bytes; /* size of the output, if it matters (writer.h); 0: not counted */
 };
 
-/* Returns what is written in a format without units: all rows, and no items yet. */
+/* Returns the totals for a format without units: all rows, and no items yet. */
 static inline struct written written_in_ns(const struct result *result)
 {
 	struct written written = {.items = 0};
@@ -299,7 +304,7 @@ static inline struct written written_in_ns(const struct result *result)
 	return written;
 }
 
-/* Parts of a result besides rows, which are collected only on request. */
+/* Parts of a result besides rows, collected on request only. */
 enum writer_needs {
 	NEEDS_TIMELINE = 1, /* result.timeline, and all parts of places */
 	NEEDS_PLACES = 2,   /* all parts of places */

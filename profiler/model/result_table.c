@@ -41,7 +41,7 @@ void result_tables_borrow(struct result_tables *t, const struct table_kind *kind
 {
 	struct result_table *table = result_tables_at(t, kind);
 
-	/* never written through: rows are added to tables of their own */
+	/* never written: rows are added to tables of their own */
 	memcpy(&table->rows, &rows, sizeof(rows));
 	table->count = count;
 	table->is_there = table->is_borrowed = true;
@@ -193,7 +193,7 @@ bool result_table_sum(struct result_table *table, const struct table_kind *kind,
 
 /* ---- copies ---- */
 
-/* The new numbers of rows, by field and old number; TABLE_NO_ROW: they are lost. */
+/* New indexes of rows, by field and old index. TABLE_NO_ROW: the row is lost. */
 #define TABLE_NO_ROW UINT32_MAX
 struct copy {
 	struct result_tables *to;
@@ -211,8 +211,7 @@ static const char *copy_text(const struct table_copying *how, const struct table
 	return copied ? copied(how->context, text) : text;
 }
 
-/* Puts into a cell what it is in the copy. 0, -E2BIG, or -ENOENT: it refers to a row that is lost.
- */
+/* Maps a cell. Returns 0, -E2BIG, or -ENOENT if it refers to a lost row. */
 static int copy_cell(const struct copy *copy, const struct table_column *c, void *row)
 {
 	const struct table_copying *how = copy->how;
@@ -293,7 +292,7 @@ int result_tables_copy(struct result_tables *to, const struct result_tables *fro
 
 /* ---- numbers ---- */
 
-/* Indexes the rows again. It cannot fail: there are as many as before. */
+/* Rebuilds the index. Cannot fail: the index had as many entries. */
 static void index_again(struct result_table *table, const struct table_kind *kind)
 {
 	if (!has_keys(kind))

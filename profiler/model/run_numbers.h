@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers of a run, each with a number of its own that never changes: totals, options, and the
- * counts of the ledger (ledger_counts.h). Captures keep them by it, and merging compares options.
+ * Lists the numbers of a run by a permanent field number: totals, options, and the counts of the
+ * ledger.
+ *
+ * Captures store them by field number, and merging compares options.
  */
 #ifndef PROFILER_MODEL_RUN_NUMBERS_H
 #define PROFILER_MODEL_RUN_NUMBERS_H
@@ -15,8 +17,10 @@ struct run_numbers {
 	struct totals totals;
 	struct ledger ledger;
 	struct unnamed unnamed;
+
+	/* numbers of texts */
 	uint32_t command, shown, unreadable_path, first_malformed, first_refused, first_python,
-		folder, host, unread_path, links; /* texts */
+		folder, host, unread_path, links;
 	uint64_t counters_not_kept;
 };
 
@@ -26,7 +30,7 @@ struct run_number {
 };
 
 /*
- * The field of each is its position, from 1 on, and never changes. A new one has the number
+ * The field number is the position, from 1 on, and never changes. A new number is
  * LEDGER_NEXT_NUMBER (ledger_counts.h).
  */
 extern const struct run_number run_numbers[];

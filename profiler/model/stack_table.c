@@ -24,7 +24,7 @@ struct stack_table {
 
 _Static_assert(sizeof(struct frame) == 24, "compared as bytes: no padding");
 
-/* The stack's id, or NONE when it cannot be kept. */
+/* Returns the stack's id, or NONE if the stack cannot be kept. */
 static struct stack_id add_stack(struct stack_table *t, struct stack stack)
 {
 	uint32_t hash = hash_pair(stack.outer.number, stack.frame);
@@ -73,7 +73,7 @@ struct stack_id stack_table_push(struct stack_table *t, struct stack_id outer,
 
 	if (same_id(outer, STACK_NOT_KEPT))
 		return STACK_NOT_KEPT; /* already counted */
-	/* frames are kept only together with a stack */
+	/* frames are only kept with a stack */
 	if (stack.frame == NONE && t->stacks.count < STACK_TABLE_MAX &&
 	    quota_has(t->memory, STACK_TABLE_FRAME_BYTES + STACK_TABLE_STACK_BYTES) &&
 	    quota_take(t->memory, STACK_TABLE_FRAME_BYTES))
@@ -122,8 +122,9 @@ struct stack_id stack_table_append(struct stack_table *t, struct stack_id outer,
 		at = t->stacks.list[at.number].outer;
 	}
 	while (count-- > 0) {
-		frame = t->frames.list[t->stacks.list[path[count].number].frame]; /* the array may
-										     move */
+
+		/* a copy, for the array may move */
+		frame = t->frames.list[t->stacks.list[path[count].number].frame];
 		outer = stack_table_push(t, outer, &frame);
 	}
 	return outer;
@@ -180,7 +181,7 @@ void stack_table_use(const struct stack_table *t, struct stack_id stack, uint32_
 	}
 }
 
-/* Forgets frames of no stack in use. Stacks have their new numbers. */
+/* Drops frames of unused stacks. Stacks have their new numbers. */
 static void forget_frames(struct stack_table *t, uint32_t *numbers)
 {
 	uint32_t left = 0;
@@ -213,7 +214,7 @@ static void forget_stacks(struct stack_table *t, uint32_t *numbers)
 			numbers[i] = STACK_NOT_KEPT.number;
 			continue;
 		}
-		if (stack.outer.number != NONE) /* which comes before it */
+		if (stack.outer.number != NONE)
 			stack.outer.number = numbers[stack.outer.number];
 		numbers[i] = left;
 		t->stacks.list[left++] = stack;

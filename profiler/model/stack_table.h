@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Distinct stacks with small ids: a tree of frames whose paths from the root are the stacks.
+ * Numbers distinct stacks: a tree of frames, whose paths from the root are the stacks.
  *
- * A stack consists of its outer part (another stack) and its innermost frame, so stacks with the
- * same outer frames share them, and a stack can be extended: by the stack where a graph node was
- * captured, or the kernel that ran. A frame is a code location, which is named later, or a text.
+ * A stack is an outer part (another stack) and its innermost frame. So stacks share common outer
+ * frames. A stack can be extended, for example by a graph node's capture stack, or by a kernel.
+ * A frame is a code location, which is named later, or a text.
  *
  * Bounded: beyond STACK_TABLE_MAX stacks or the quota, or out of memory, a new stack becomes
- * STACK_NOT_KEPT, which has one frame that says so, and so does anything added below it. So adding
- * never fails, and time counted under a stack is never lost.
+ * STACK_NOT_KEPT. Stacks added below STACK_NOT_KEPT become STACK_NOT_KEPT, too. So adding never
+ * fails, and no time is lost.
  */
 #ifndef PROFILER_MODEL_STACK_TABLE_H
 #define PROFILER_MODEL_STACK_TABLE_H
@@ -25,31 +25,31 @@
 #endif
 
 /*
- * What a stack and a frame take from the quota: with their indexes, and with what naming needs
- * for each of them (result_naming.c, symbolize/frame_naming.h).
+ * Bytes charged to the quota: with indexes, and with the memory that naming needs per stack and
+ * frame (result_naming.c, symbolize/frame_naming.h).
  */
 #define STACK_TABLE_STACK_BYTES (8 + HASH_INDEX_ENTRY_BYTES + 12)
 #define STACK_TABLE_FRAME_BYTES (24 + HASH_INDEX_ENTRY_BYTES + 200)
 
 enum frame_kind {
-	FRAME_CODE = 1, /* `code`, an exact address */
-	FRAME_RETURN,   /* `code`, a return address */
-	FRAME_API,      /* `text`: the name of the CUDA function that was called */
-	FRAME_PYTHON,   /* `text`, `file`, `line`: a Python function */
-	FRAME_NVTX,     /* `text`: an NVTX range that was open */
-	FRAME_MARK,     /* `text`: describes the stack, "[truncated]" */
-	FRAME_WAIT,     /* `text`: a thread or a kernel waits, "[waiting for GPU]" */
-	FRAME_SPIN,     /* PSEUDO_SPINNING: a thread waits for the GPU on a CPU, within its stack */
-	FRAME_IDLE,     /* `text`: a device is idle, "[GPU 0 idle]" */
+	FRAME_CODE = 1,     /* `code`, an exact address */
+	FRAME_RETURN,       /* `code`, a return address */
+	FRAME_API,          /* `text`: the called CUDA function */
+	FRAME_PYTHON,       /* `text`, `file`, `line`: a Python function */
+	FRAME_NVTX,         /* `text`: an open NVTX range */
+	FRAME_MARK,         /* `text`: describes the stack, "[truncated]" */
+	FRAME_WAIT,         /* `text`: a wait of a thread or kernel, "[waiting for GPU]" */
+	FRAME_SPIN,         /* PSEUDO_SPINNING, within the stack of a busy-waiting thread */
+	FRAME_IDLE,         /* `text`: an idle device, "[GPU 0 idle]" */
 	FRAME_GPU_KERNEL,   /* `text`: a kernel's mangled name */
-	FRAME_GPU_WORK,     /* `text`: another kind of work, "[GPU_Memset]" */
-	FRAME_GPU_FUNCTION, /* `text`: the mangled name of a device function in a kernel */
-	FRAME_GPU_LINE,     /* `file`, `line`: where the source of a kernel is; `text` as `file` */
-	FRAME_STALL,        /* `text`: why warps of a kernel issued no instruction */
-	FRAME_CALL, /* a timed call; `code` is the host function of its kernel, if it has one */
+	FRAME_GPU_WORK,     /* `text`: work other than kernels, "[GPU_Memset]" */
+	FRAME_GPU_FUNCTION, /* `text`: mangled name of a device function in a kernel */
+	FRAME_GPU_LINE,     /* `file`, `line`: source of a kernel; `text` as `file` */
+	FRAME_STALL,        /* `text`: reason why warps of a kernel issued no instruction */
+	FRAME_CALL,         /* a timed call; `code`: host function of its kernel, or 0 */
 };
 
-/* Compared with memcmp: zero-initialise. Texts outlive the table: literals, or interned. */
+/* Compared bytewise: zero-initialise. Texts must outlive the table: literals, or interned. */
 struct frame {
 	uint32_t kind; /* enum frame_kind */
 	uint32_t line; /* 0: unknown */
@@ -57,12 +57,12 @@ struct frame {
 		struct code_ref code;
 		struct {
 			const char *text;
-			const char *file; /* NULL: none */
+			const char *file; /* NULL if there is none */
 		};
 	};
 };
 
-/* Returns whether a frame describes its stack: it is of one of the kinds of marks. */
+/* Returns whether a frame describes its stack, and is no function. */
 static inline bool frame_is_pseudo(const struct frame *frame)
 {
 	return frame->kind >= FRAME_MARK && frame->kind <= FRAME_IDLE;
@@ -70,53 +70,54 @@ static inline bool frame_is_pseudo(const struct frame *frame)
 
 struct stack_table;
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 struct stack_table *stack_table_new(void);
 void stack_table_free(struct stack_table *table);
 
-/* From now on new stacks and frames take from this quota, which is borrowed. */
+/* Sets the quota for new stacks and frames; borrowed. */
 void stack_table_limit(struct stack_table *table, struct quota *memory);
 
-#define STACK_EMPTY ((struct stack_id){0})    /* no frames: the root */
+#define STACK_EMPTY ((struct stack_id){0})    /* the root: no frames */
 #define STACK_NOT_KEPT ((struct stack_id){1}) /* one frame, PSEUDO_TOO_MANY_STACKS */
 
-/* The stack `outer` with one more frame inside. */
+/* Returns the stack `outer` with one more frame inside. */
 struct stack_id stack_table_push(struct stack_table *table, struct stack_id outer,
 				 const struct frame *frame);
 
-/* Does the same, with a text frame. */
+/* Returns the stack `outer` with a text frame inside. */
 struct stack_id stack_table_push_text(struct stack_table *table, struct stack_id outer,
 				      enum frame_kind kind, const char *text);
 
-/* Does the same, with frames listed innermost first. */
+/* Returns the stack `outer` with frames inside, which are listed innermost first. */
 struct stack_id stack_table_add(struct stack_table *table, struct stack_id outer,
 				const struct frame *frames, uint32_t count);
 
-/* Does the same, with all frames of another stack. */
+/* Returns the stack `outer` with all frames of another stack inside. */
 struct stack_id stack_table_append(struct stack_table *table, struct stack_id outer,
 				   struct stack_id inner);
 
 /*
- * The innermost frame of a stack (NULL for STACK_EMPTY), its number, and the stack around it; valid
- * until the next addition. Frames are numbered from 0; equal frames have the same number.
+ * Return the innermost frame of a stack (NULL for STACK_EMPTY), its number, and the stack around
+ * it. The frame is valid until the next addition. Frames are numbered from 0; equal frames have one
+ * number.
  */
 const struct frame *stack_table_frame(const struct stack_table *table, struct stack_id stack);
 uint32_t stack_table_frame_number(const struct stack_table *table, struct stack_id stack);
 struct stack_id stack_table_outer(const struct stack_table *table, struct stack_id stack);
 
-/* Returns whether a stack has more frames than `most`; takes no more steps than that. */
+/* Returns whether a stack has more than `most` frames, in at most that many steps. */
 bool stack_table_is_deeper(const struct stack_table *table, struct stack_id stack, uint32_t most);
 
-/* The number of stacks, of frames, and of stacks not kept. */
+/* Return the number of stacks, of frames, and of stacks that were not kept. */
 uint32_t stack_table_count(const struct stack_table *table);
 uint32_t stack_table_frame_count(const struct stack_table *table);
 uint64_t stack_table_refused(const struct stack_table *table);
 
 /*
- * Forgets stacks that are not in use, and frames of no other stack; returns what they took to the
- * quota. `numbers` has an entry for each stack, ID_UNUSED at first (id_remap.h).
- * stack_table_use marks a stack, and those around it; stack_table_forget puts the new numbers in
- * place of the marks. False: out of memory, and nothing has changed.
+ * Drops unused stacks and their frames, and returns their bytes to the quota. `numbers` has an
+ * entry for each stack, initially ID_UNUSED (id_remap.h). stack_table_use() marks a stack and all
+ * outer ones. stack_table_forget() replaces marks by new numbers. Returns false, changing nothing,
+ * if out of memory.
  */
 void stack_table_use(const struct stack_table *table, struct stack_id stack, uint32_t *numbers);
 bool stack_table_forget(struct stack_table *table, uint32_t *numbers);

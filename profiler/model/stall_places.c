@@ -17,7 +17,7 @@ static void lose(struct ledger *ledger, const void *row)
 		saturated_add(&ledger->stalls.unlocated, place->samples);
 }
 
-/* Rows of merged runs are added up where they are shown. */
+/* Rows of merged runs are summed where they are shown. */
 static const struct table_column columns[] = {
 	TABLE_COLUMN(stall_place, kernel, .cell = CELL_KERNEL),
 	TABLE_COLUMN(stall_place, reason, .cell = CELL_TEXT),

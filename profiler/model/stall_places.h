@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * At which instructions kernels' warps were, and why they stalled there (--stalls): for each kernel
- * and reason the STALL_PLACES_OF places with the most samples, as offsets in the kernel's code, and
- * the sum over all its places. Of the whole run: stacks have lines, but no instructions.
+ * Defines the table of instructions at which warps of kernels stalled (--stalls).
  *
- * Bounded by STALL_PLACES_MAX. In any order.
+ * For each kernel and reason there are the STALL_PLACES_OF offsets with the most samples, and the
+ * sum over all offsets. The table covers the whole run: stacks have lines, but no instructions.
+ * Bounded by STALL_PLACES_MAX; unordered.
  */
 #ifndef PROFILER_MODEL_STALL_PLACES_H
 #define PROFILER_MODEL_STALL_PLACES_H
@@ -14,11 +14,12 @@
 
 #define STALL_PLACES_OF 3u
 #define STALL_PLACES_MAX (1u << 16)
-#define STALL_PLACE_ALL UINT32_MAX /* an offset: the sum */
+#define STALL_PLACE_ALL UINT32_MAX /* an offset: the sum over all offsets */
 
 struct stall_place {
-	const char *kernel, *reason; /* names of frames; while collected, the kernel's mangled */
-	uint32_t offset;             /* bytes */
+	const char *kernel,
+		*reason; /* names of frames; while collected, the kernel's name is mangled */
+	uint32_t offset; /* bytes */
 	uint64_t samples;
 };
 

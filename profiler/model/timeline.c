@@ -25,14 +25,14 @@ struct timeline {
 	timeline_listener listener;
 	void *listener_context;
 	dev_t folder_device;
-	int stopped; /* 0, or -errno: why adding has stopped */
+	int stopped; /* -errno if adding has stopped, else 0 */
 	struct timeline_record *buffer;
 	uint32_t buffered;
 	uint64_t written; /* records in the file */
 	struct timeline_limits limits;
 	RECORD_SET(struct timeline_shape) shapes; /* numbered from 1 */
-	uint32_t latest_shape;                    /* the last lookup */
-	uint8_t *stacks; /* by stack id: 1 << kind of the records with it */
+	uint32_t latest_shape;                    /* result of the last lookup */
+	uint8_t *stacks;                          /* by stack id: kinds of its records, as bits */
 	uint32_t stack_count, stack_capacity;
 	uint32_t most_place;
 	struct timeline_stats stats;
@@ -40,14 +40,14 @@ struct timeline {
 
 struct timeline_reader {
 	const struct timeline *timeline;
-	uint64_t next, first; /* `first` is the number of the first record in `records` */
+	uint64_t next, first; /* `first` is the index of records[0] */
 	uint32_t count;
 	struct timeline_record records[CHUNK_RECORDS];
 };
 
 /* ---- start and end ---- */
 
-/* A descriptor or -errno. */
+/* Returns a descriptor or -errno. */
 static int open_unnamed(const char *folder)
 {
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
@@ -55,7 +55,7 @@ static int open_unnamed(const char *folder)
 
 	if (fd >= 0)
 		return fd;
-	/* not every file system supports files without names */
+	/* not every file system supports O_TMPFILE */
 	if (asprintf(&path, "%s/.profile-timeline-XXXXXX", folder) < 0)
 		return -ENOMEM;
 	fd = mkostemp(path, O_CLOEXEC);
@@ -144,20 +144,20 @@ static void count_loss(struct timeline *t, uint64_t *counter, uint64_t count, in
 	*counter += count;
 }
 
-/* How much of `size` the file may take, so that it leaves as much room as it has. */
+/* Returns how much of `size` may be written, so that the file leaves as much room as it takes. */
 static size_t allowed(const struct timeline *t, size_t size)
 {
 	uint64_t kept = t->written * sizeof(*t->buffer), room;
 	struct statvfs fs;
 
 	if (fstatvfs(t->fd, &fs) != 0 || fs.f_blocks == 0)
-		return size; /* no bounds are known */
+		return size; /* no known bounds */
 	room = (uint64_t)fs.f_bavail * fs.f_frsize;
 	room = room > kept ? (room - kept) / 2 : 0;
 	return room < size ? (size_t)room : size;
 }
 
-/* Appends what the file that `from` is has, as far as there is room. */
+/* Appends the records of the file `from`, as far as there is room. */
 static void copy_file(struct timeline *t, int from, uint64_t records)
 {
 	while (t->written < records && !t->stopped) {
@@ -196,7 +196,7 @@ int timeline_part(struct timeline *t, const char *folder)
 	return 0;
 }
 
-/* 0, or -errno: adding has stopped. */
+/* Returns 0, or -errno if adding has stopped. */
 static int write_buffer(struct timeline *t)
 {
 	const char *bytes = (const char *)t->buffer;
@@ -216,7 +216,7 @@ static int write_buffer(struct timeline *t)
 		}
 		done += (size_t)n;
 	}
-	kept = (uint32_t)(done / sizeof(*t->buffer)); /* a cut record is never read */
+	kept = (uint32_t)(done / sizeof(*t->buffer)); /* a partial record is never read */
 	t->written += kept;
 	if (kept < t->buffered)
 		count_loss(t, &t->stats.lost, t->buffered - kept, t->stopped);
@@ -224,7 +224,7 @@ static int write_buffer(struct timeline *t)
 	return t->stopped;
 }
 
-/* Marks the record's stack as used. 0 or -ENOMEM. */
+/* Marks the record's stack as used. Returns 0 or -ENOMEM. */
 static int note_stack(struct timeline *t, const struct timeline_record *record)
 {
 	uint32_t more;
@@ -274,7 +274,7 @@ bool timeline_give_room(struct timeline *t, int beside)
 	struct stat ours, other;
 
 	if (t->written == 0 || fstat(t->fd, &ours) != 0 || fstat(beside, &other) != 0 ||
-	    /* in overlays, files may have other devices than their folders */
+	    /* in overlays, devices of files and folders may differ */
 	    (other.st_dev != ours.st_dev && other.st_dev != t->folder_device) ||
 	    ftruncate(t->fd, (off_t)(kept * sizeof(*t->buffer))) != 0)
 		return false;
@@ -334,7 +334,7 @@ static bool is_ours(const struct timeline *t, const struct timeline_record *r)
 	       r->place.number <= t->most_place && r->shape <= t->shapes.count;
 }
 
-/* All `count` records, or -errno. */
+/* Reads all `count` records. Returns 0 or -errno. */
 static int read_records(const struct timeline *t, uint64_t first, uint32_t count,
 			struct timeline_record *records)
 {

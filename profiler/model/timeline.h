@@ -1,39 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One record for each CPU sample, launch, GPU operation, wait and timed call, for outputs that show
- * the course of a run and not only its sums.
+ * Records each CPU sample, launch, GPU operation, wait and timed call, for outputs that show the
+ * course of a run.
  *
- * A run has tens of millions of records, so they are kept in a file, at 56 bytes each: 25 million
- * take 1.4 GB. The file has no name, so it disappears when the profiler ends, however it ends. It
- * is in a folder of the caller's choice, preferably the output's: the user can write there, and it
- * has room, unlike many a /tmp.
+ * A run has tens of millions of records, so they are in a file, 56 bytes each: 25 million take 1.4
+ * GB. The file has no name, so it disappears however the profiler ends. The caller chooses its
+ * folder, preferably the output's: the user can write there, and unlike many a /tmp it has room.
  *
- * Records refer to repeated data by number: the place to the run's places (places.h), the stack to
- * the run's stacks as collected (stack_table.h), or in a file that was read, to those of the
- * result; outputs find the named stack with result_record_stack (result.h). The distinct launch
- * shapes of kernels are kept here, in memory.
+ * Records refer to places (places.h) and collected stacks (stack_table.h) by number. In a file that
+ * was read, numbers are those of the result. Outputs find the named stack with
+ * result_record_stack() (result.h). Distinct launch shapes of kernels are kept in memory.
  *
- * A listener gets records at once, whether they are kept or not: what needs no file of them
- * (timeline_listen).
+ * A listener receives records at once, kept or not (timeline_listen).
  *
- * First all records are added, then they are read, in the order in which they were added. This is
- * not the order of time: readers sort.
+ * All records are added first, and then read in order of addition. This is not the order of time:
+ * readers sort.
  *
- * The file takes at most half of the room that its file system has: the other half is for the
- * outputs, and for the program that is profiled. If the outputs need still more,
- * timeline_give_room returns some.
+ * The file takes at most half of the free room of its file system. The rest is for outputs and the
+ * profiled program. If outputs need more, timeline_give_room() releases some.
  *
- * Losses are counted; the run continues, and records kept before stay readable. Records are lost if
- *  - the file may not grow, as above (-ENOSPC), or cannot: a quota or RLIMIT_FSIZE is reached (the
- *    caller blocks or ignores SIGXFSZ), or writing fails. Nothing is kept from then on, and up to
- *    1 MiB of records added just before is lost too;
- *  - there are more than TIMELINE_RECORDS;
- *  - there is no memory to mark the record's stack as used: 1 byte for each of the run's stacks.
- * A record with a new shape beyond TIMELINE_SHAPES, or without memory for it, is kept without the
- * shape.
+ * Losses are counted; the run continues, and earlier records stay readable. Records are lost if:
+ * - The file may not grow, as above (-ENOSPC), or cannot: a quota or RLIMIT_FSIZE is reached (the
+ *   caller blocks or ignores SIGXFSZ), or writing fails. Then nothing more is kept, and up to 1 MiB
+ *   of the latest records is lost.
+ * - There are more than TIMELINE_RECORDS.
+ * - Memory is short for marking the record's stack as used: 1 byte for each stack of the run.
  *
- * Not thread-safe while records are added. Afterwards a timeline changes by timeline_give_room
- * and timeline_move alone, so several readers may read it at once, each in one thread.
+ * A record with a new shape beyond TIMELINE_SHAPES, or without memory for the shape, is kept
+ * without it.
+ *
+ * Not thread-safe while records are added. Afterwards only timeline_give_room() and timeline_move()
+ * change a timeline, so several threads may read it, each with its own reader.
  */
 #ifndef PROFILER_MODEL_TIMELINE_H
 #define PROFILER_MODEL_TIMELINE_H
@@ -47,42 +44,42 @@
 #define TIMELINE_SHAPES (1u << 18)           /* 14 MB including the index */
 
 enum timeline_kind {
-	TIMELINE_CPU_SAMPLE,    /* lasts as long as the sample's weight */
-	TIMELINE_LAUNCH,        /* the call; 0 ns: its return is unknown */
-	TIMELINE_GPU_OPERATION, /* all operations with usable times; 0 ns: an instant */
+	TIMELINE_CPU_SAMPLE,    /* duration: the sample's weight */
+	TIMELINE_LAUNCH,        /* duration: the call's; 0: its return is unknown */
+	TIMELINE_GPU_OPERATION, /* all with usable times; 0 ns: an instant */
 	TIMELINE_WAIT,          /* the whole call */
-	TIMELINE_CALL,          /* a timed call, at most until the end of its process or the run */
+	TIMELINE_CALL,          /* a timed call, cut at the end of its process or the run */
 	TIMELINE_KINDS
 };
 
-/* The launch shape of a kernel: blocks, threads, bytes per block, registers per thread. */
+/* Launch shape of a kernel: blocks, threads, bytes per block, registers per thread. */
 struct timeline_shape {
 	uint32_t grid[3], block[3];
 	uint32_t static_shared, dynamic_shared;
 	uint32_t registers;
 };
 
-/* In the machine's byte order. Fields that a kind does not have are 0. */
+/* In native byte order. Members that a kind does not use are 0. */
 struct timeline_record {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t duration_ns;
-	uint64_t bytes;        /* of an operation; of a wait, the ns that its thread computed */
-	uint64_t graph_node;   /* of an operation that a graph started */
-	struct place_id place; /* thread; for an operation, the thread that launched it and the
-				* stream */
-	struct stack_id stack; /* for an operation including the work itself, else of the call */
-	uint32_t shape;        /* of a kernel, for timeline_shape; 0: none */
-	uint32_t correlation;  /* of a launch and the operations it started, within a process */
-	uint32_t work;         /* enum gpu_work, of an operation */
+	uint64_t bytes;      /* operation: its size; wait: ns that its thread computed */
+	uint64_t graph_node; /* operation: its graph node */
+
+	struct place_id place; /* thread; operation: its launching thread and stream */
+	struct stack_id stack; /* operation: includes the work itself; else of the call */
+	uint32_t shape;        /* kernel: number for timeline_shape(); 0: none */
+	uint32_t correlation;  /* launch and its operations; unique within a process */
+	uint32_t work;         /* operation: enum gpu_work */
 	uint8_t kind;          /* enum timeline_kind */
-	uint8_t is_waited;     /* 1: of a kernel that its launching thread waited for at once */
-	uint16_t error; /* of a launch or wait that failed: timeline_error; 0: none is known */
+	uint8_t is_waited;     /* 1: a kernel that its launching thread waited for at once */
+	uint16_t error;        /* failed launch or wait: timeline_error(); 0: none known */
 };
 _Static_assert(sizeof(struct timeline_record) == 56, "records have no gaps");
 
 /*
- * Returns how much of the first `ns` of a wait is no CPU time: all of it alike, for the moments are
- * unknown.
+ * Returns the part of the first `ns` of a wait that is no CPU time. CPU time is spread evenly,
+ * because its moments are unknown.
  */
 static inline uint64_t timeline_off_cpu_until(const struct timeline_record *wait, uint64_t ns)
 {
@@ -98,20 +95,20 @@ static inline uint64_t timeline_off_cpu_ns(const struct timeline_record *wait)
 	return timeline_off_cpu_until(wait, wait->duration_ns);
 }
 
-/* Returns when what the record tells of ended. */
+/* Returns the end of the event. */
 static inline uint64_t timeline_end_ns(const struct timeline_record *record)
 {
 	return saturated_sum(record->start_ns, record->duration_ns);
 }
 
-/* A cudaError_t or CUresult as records have it. All codes of CUDA fit; larger ones become the
- * largest number. */
+/* Returns a cudaError_t or CUresult for a record. All codes of CUDA fit; larger ones are clamped.
+ */
 static inline uint16_t timeline_error(uint32_t code)
 {
 	return code < UINT16_MAX ? (uint16_t)code : UINT16_MAX;
 }
 
-/* Limits other than those above. */
+/* Replaces the limits above. */
 struct timeline_limits {
 	uint64_t records;
 	uint32_t shapes;
@@ -120,100 +117,102 @@ struct timeline_limits {
 struct timeline_stats {
 	uint64_t records;     /* kept */
 	uint64_t lost;        /* not kept */
-	uint64_t lost_shapes; /* kernels whose shape is not kept */
-	int error; /* 0, or the reason for the first loss of these two: -errno; -E2BIG: a limit */
+	uint64_t lost_shapes; /* kernels whose shape was not kept */
+	int error; /* first reason of `lost` or `lost_shapes`: -errno, or -E2BIG for a limit; 0:
+		      none */
 };
 
 struct timeline;
 
 /*
- * `folder`: NULL: records are not kept, and none counts as lost; the listener alone gets them.
- * `limits`: NULL for those above. NULL with errno if no file can be created in the folder, or out
- * of memory.
+ * Creates a timeline. With a NULL `folder`, records only go to the listener, and do not count as
+ * lost. `limits` may be NULL. Returns NULL with errno set if out of memory, or if no file can be
+ * created in the folder.
  */
 struct timeline *timeline_new(const char *folder, const struct timeline_limits *limits);
 void timeline_free(struct timeline *t);
 
-/* Returns whether it keeps records. */
+/* Returns whether records are kept. */
 bool timeline_keeps(const struct timeline *t);
 
 /*
- * Gets each record when it is added, whether there is room to keep it or not, with the start of the
- * launch that an operation is known to be of (0: none is known). It must not add any. NULL: nobody
- * does.
+ * Receives each record when it is added, kept or not. `launched_ns` is the start of an operation's
+ * launch; 0: unknown. The listener must not add records; NULL removes it.
  */
 typedef void (*timeline_listener)(void *context, const struct timeline_record *record,
 				  uint64_t launched_ns);
 void timeline_listen(struct timeline *t, timeline_listener listener, void *context);
 
 /*
- * In a child of fork(2), which shares the file with its parent: goes on with a copy of it. What
- * there is no room for is lost, and counted. 0 or -errno; then nothing has changed.
+ * Continues with a copy of the file, in a child of fork(2), which shares it with its parent.
+ * Records without room are lost and counted. Returns 0, or -errno with nothing changed.
  */
 int timeline_part(struct timeline *timeline, const char *folder);
 
-/* The number of a shape, for the record added next; 0: not kept, or all 0. */
+/* Returns the number of a shape for the next record; 0: not kept, or all 0. */
 uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *shape);
 
-/* 0, or -errno: the record is lost and counted. */
+/* Returns 0, or -errno if the record is lost and counted. */
 int timeline_add(struct timeline *t, const struct timeline_record *record);
 
-/* Does the same for an operation whose launch is known, and when it began; 0: it is not. */
+/* Adds an operation with the start of its launch; 0: unknown. */
 int timeline_add_launched(struct timeline *t, const struct timeline_record *record,
 			  uint64_t launched_ns);
 
 /*
- * Ends adding: writes the rest, and frees what only adding needs. 0, or -errno if records were lost
- * by this. What is kept can be read in any case.
+ * Ends adding: writes the rest, and frees memory that only adding needs. Returns 0, or -errno if
+ * this loses records. Kept records are readable in any case.
  */
 int timeline_finish(struct timeline *t);
 
 /*
- * After timeline_finish, while nobody reads: changes the start of each record to what `move` says.
- * 0 or -errno: then some are changed.
+ * Replaces the start of each record by the result of `move`, after timeline_finish() and while
+ * nobody reads. Returns 0, or -errno with some records changed.
  */
 int timeline_move(struct timeline *t,
 		  uint64_t (*move)(void *context, const struct timeline_record *record),
 		  void *context);
 
-/* Before timeline_finish, `records` may still decrease. */
+/* Returns the counts. `records` may decrease until timeline_finish(). */
 struct timeline_stats timeline_stats(const struct timeline *t);
 
 /*
- * After timeline_finish, while nobody reads: returns room to the file system that the open file
- * `beside` is on. The first quarter of the records stays; the others count as lost. False: the
- * timeline has no room there to return.
+ * Returns room to the file system of the open file `beside`, after timeline_finish() and while
+ * nobody reads. Keeps the first quarter of the records; the others count as lost. Returns false if
+ * the timeline has no room there.
  */
 bool timeline_give_room(struct timeline *t, int beside);
 
-/* The kinds of the records with this stack: 1 << enum timeline_kind. */
+/* Returns the kinds of records with this stack, as bits 1 << enum timeline_kind. */
 uint32_t timeline_kinds_with_stack(const struct timeline *t, struct stack_id stack);
 
 /* ---- reading, after timeline_finish ---- */
 
 /*
- * Other processes may change the file (/proc/PID/fd). So each record is checked when it is read:
- * its kind is valid, records of that kind with its stack were added, its shape exists, and its
- * place is not above all that were added. -EIO: a record is not ours, or the file has shrunk.
+ * Other processes may change the file (/proc/PID/fd). So each record is checked when it is read.
+ * Its kind must be valid, records of that kind with its stack must have been added. Its shape must
+ * exist, and its place must not exceed all added ones. Otherwise, or if the file has shrunk,
+ * reading returns -EIO.
  */
 
 /*
- * Reads `count` records from number `first` on; the first one is 0. 0, -EINVAL (not so many
- * records) or another -errno.
+ * Reads `count` records from index `first` on. Returns 0, -EINVAL if there are fewer, or another
+ * -errno.
  */
 int timeline_read(const struct timeline *t, uint64_t first, uint32_t count,
 		  struct timeline_record *records);
 
 /*
- * Reads records in sequence, 256 KiB at a time. `*record` is valid until the next call. 1; 0 after
- * the last; or -errno. The timeline must outlive its readers. NULL with errno.
+ * Reads records in sequence, 256 KiB at a time. `*record` is valid until the next call. Returns 1,
+ * 0 at the end, or -errno. timeline_reader_new() returns NULL with errno set. The timeline must
+ * outlive its readers.
  */
 struct timeline_reader;
 struct timeline_reader *timeline_reader_new(const struct timeline *t);
 void timeline_reader_free(struct timeline_reader *r);
 int timeline_reader_next(struct timeline_reader *r, const struct timeline_record **record);
 
-/* NULL: none (0). */
+/* Returns NULL for shape 0. */
 const struct timeline_shape *timeline_shape(const struct timeline *t, uint32_t shape);
 
 #endif

@@ -9,11 +9,11 @@
 struct unnamed_file {
 	char *name; /* "[app]" */
 	const char *build_id;
-	bool differs; /* or is not known */
+	bool differs; /* true if different or unknown */
 	struct frame_info frame;
 };
 
-/* The beginning of a frame's name: "[app" */
+/* Start of a frame's name: "[app" */
 struct key {
 	const char *text;
 	size_t length;

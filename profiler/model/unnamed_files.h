@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions without a name, in runs that are compared.
+ * Matches functions without a name between runs that are compared.
  *
- * "[app+0x1a2b0]" (place_name.h) is one function in two runs only if both ran the same file. Where
- * the build ids of a file differ, or one is not known, all its functions without a name are taken
- * for one, "[app]", so that they are compared at all.
+ * "[app+0x1a2b0]" (place_name.h) is one function in two runs only if both ran one build of the
+ * file. If the build ids of a file differ, or one is unknown, all its unnamed functions are merged
+ * into "[app]". So they can be compared at all.
  *
- * First all frames of all runs are noted, then frames are asked for. Zero-initialised is empty.
+ * Note all frames of all runs first, and then look frames up. Zero-initialised is empty.
  */
 #ifndef PROFILER_MODEL_UNNAMED_FILES_H
 #define PROFILER_MODEL_UNNAMED_FILES_H
@@ -22,10 +22,10 @@ struct unnamed_files {
 	RECORD_SET(struct unnamed_file);
 };
 
-/* Notes a frame if it is such a function; false when out of memory. */
+/* Notes a frame, if it is an unnamed function. Returns false if out of memory. */
 bool unnamed_files_note(struct unnamed_files *files, const struct frame_info *frame);
 
-/* The frame that stands for it: itself, or that of its file, which lives as long as `files`. */
+/* Returns the frame itself, or the frame of its file, which lives as long as `files`. */
 const struct frame_info *unnamed_files_frame(const struct unnamed_files *files,
 					     const struct frame_info *frame);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "symbolize/util/text.h"
 
-#define GLIBC_FILE "libc-2." /* of glibc before 2.34; then it is libc.so.6 itself */
+#define GLIBC_FILE "libc-2." /* glibc before 2.34; later ones are libc.so.6 themselves */
 #define GLIBC_VERSION "GLIBC_2."
 #define GLIBC_MINOR_MAX 999
 
@@ -43,14 +43,14 @@ static uint32_t minor_of(const char *digits)
 
 void untraced_note_file(struct untraced_libc *libc, const char *name)
 {
-	/* glibc's libc.so is a text for linkers, which nobody maps */
+	/* glibc's libc.so is a linker script, which is never mapped */
 	libc->is_other |= starts_with(name, "ld-musl-") || starts_with(name, "libc.musl-") ||
 			  strcmp(name, "libc.so") == 0;
 	if (starts_with(name, GLIBC_FILE))
 		libc->glibc_minor = minor_of(name + strlen(GLIBC_FILE));
 }
 
-/* Finds the names of versions, which are texts in the library. */
+/* Finds version names, which are texts in the library. */
 uint32_t untraced_glibc_of(const void *library, uint64_t size)
 {
 	const char *at = library, *end = at + size;
@@ -101,7 +101,7 @@ enum untraced_cause untraced_find_cause(const struct untraced_signs *s)
 							     : UNTRACED_NOT_KNOWN;
 }
 
-/* Returns whether CUDA was used; NVML accounts for one device that is open. */
+/* Returns whether CUDA was used. NVML accounts for one open device. */
 static bool has_used(const struct untraced_use *use)
 {
 	return use->has_called || use->opened > use->has_nvml;
