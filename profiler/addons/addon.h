@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An add-on: a measurement that makes something more of the events of a run. Each is one module
- * with a table of callbacks, which is registered in addons.c. A run has those that its options ask
- * for; callbacks that an add-on does not need are NULL.
+ * Defines add-ons: measurements that derive more from the events of a run.
  *
- * Add-ons add to the profile by its sink (profile_sink.h), to stacks and places, and to tables
- * (result_table.h), which need no more to be in every output. What else they have collected they
- * show to the result (`show`).
+ * An add-on is a module with a table of callbacks, registered in addons.c. The options of a run
+ * select add-ons. Unneeded callbacks are NULL.
  *
- * All times are CLOCK_MONOTONIC in ns. No add-on does I/O or reads a clock, but through what it is
- * given. What does not fit into memory is counted in the ledger.
+ * Add-ons add to the profile through its sink (profile_sink.h), to stacks and places, and to tables
+ * (result_table.h), which every output shows. Other data is passed to the result by `show`.
+ *
+ * All times are CLOCK_MONOTONIC in ns. Add-ons do no I/O and read no clock, except through their
+ * arguments. Data that does not fit into memory is counted in the ledger.
  */
 #ifndef PROFILER_ADDONS_ADDON_H
 #define PROFILER_ADDONS_ADDON_H
@@ -30,27 +30,27 @@
 #include "profiler/model/result_table.h"
 #include "profiler/model/stack_table.h"
 
-/* The run, and where results go; all borrowed, for as long as the add-on lives. */
+/* The run, and where results go. Borrowed for the life of the add-on. */
 struct addon_parts {
 	const struct measure *measure;
-	uint64_t sample_ns;          /* that a CPU sample stands for */
+	uint64_t sample_ns;          /* time of one CPU sample */
 	bool keeps_last;             /* only the last seconds are wanted (--last) */
 	bool keeps_records;          /* for a timeline */
 	bool watches_load;           /* for --live */
-	struct timeline *idle_store; /* for idle.h; NULL: not asked for */
+	struct timeline *idle_store; /* for idle.h; NULL if not requested */
 	struct stack_table *stacks;
 	struct gpu_stacks *gpu_stacks;
 	struct places *places;
 	struct devices *devices;
-	struct result_tables *tables;        /* takes rows (result_table.h) */
+	struct result_tables *tables;        /* for rows (result_table.h) */
 	struct profile_sink *sink;           /* with the profile and the ledger */
-	const struct time_range *time_range; /* what is recorded */
-	struct quota *memory;                /* for what results keep; these NULL: no limit */
-	struct quota *from_target;           /* of it, for what programs have sent */
-	struct quota *passing;               /* of it, until `finish` */
+	const struct time_range *time_range; /* the recorded time */
+	struct quota *memory;      /* quota for results; each quota may be NULL: no limit */
+	struct quota *from_target; /* part of `memory` for data from programs */
+	struct quota *passing;     /* part of `memory` for data until `finish` */
 	/*
-	 * Has the launch of this id looked for: `remark` comes with it (the callback), once. 0 or
-	 * -errno.
+	 * Starts a search for the launch with this id. `remark` is later passed to the callback
+	 * `remark`, once. Returns 0 or -errno.
 	 */
 	int (*find_launch)(void *context, uint32_t process, uint32_t correlation_id,
 			   uint64_t remark);
@@ -59,26 +59,29 @@ struct addon_parts {
 	void *context;
 };
 
-/* An operation on a GPU, as the profile has it. */
+/* A GPU operation, as in the profile. */
 struct addon_operation {
 	const struct gpu_operation *operation;
 	const struct gpu_work_origin *origin;
 	uint64_t launched_ns;  /* 0: unknown */
-	uint32_t thread;       /* that launched it; PLACE_UNKNOWN */
-	struct stack_id stack; /* composed of its origin */
-	/* It is a span of time in what is recorded. Else only who `looks_at` it gets it. */
+	uint32_t thread;       /* launching thread, or PLACE_UNKNOWN */
+	struct stack_id stack; /* composed from `origin` */
+	/*
+	 * a time span in the recorded part; other operations only go to add-ons that `looks_at`
+	 * them
+	 */
 	bool is_recorded;
 };
 
-/* Time of a thread that was added to a row of the profile. */
+/* Time of a thread in a row of the profile. */
 struct thread_time {
-	uint64_t start_ns, end_ns; /* equal: a moment, that of a CPU sample */
+	uint64_t start_ns, end_ns; /* equal: the moment of a CPU sample */
 	uint64_t ns;               /* in the row */
 	uint32_t process, tid;
 	enum row_kind kind;
 	struct stack_id stack;
 	struct place_id place;
-	bool is_spread; /* its moments are not known */
+	bool is_spread; /* its moments are unknown */
 };
 
 #define ADDON_NOTE(kind) (1u << ((kind)-TIMELINE_KINDS))
@@ -87,59 +90,62 @@ struct addon {
 	bool (*is_wanted)(const struct addon_parts *parts);
 
 	/*
-	 * Returns its state; NULL: out of memory. `release` frees it, at any time. Without these
-	 * the parts are its state: it only fills a table, say.
+	 * Returns the add-on's state, or NULL if out of memory. `release` frees it at any time.
+	 * Without these two, `parts` is the state: for add-ons that only fill a table.
 	 */
 	void *(*begin)(const struct addon_parts *parts);
 	void (*release)(void *addon);
 
-	bool needs_threads; /* it wants to know which thread launched */
-	bool needs_devices; /* results ask for a device by its process and number */
+	bool needs_threads; /* launches need their threads */
+	bool needs_devices; /* results look up devices by process and number */
 
-	/* What a program has sent, in the order in which it came: 0 or -errno. `kernel`: interned
+	/*
+	 * Handles a program's event, in order of arrival. Returns 0 or -errno. `kernel` is interned
 	 */
 	int (*event)(void *addon, uint32_t process, const struct gpu_event *event,
 		     const char *kernel);
-	/* The launch that find_launch was asked for. */
+	/* Handles the launch that find_launch searched. */
 	void (*remark)(void *addon, struct launch_stack launch, uint64_t remark);
 
-	/* An operation whose launch is known by now, or never will be. */
+	/* Handles an operation whose launch is known, or will never be. */
 	void (*operation)(void *addon, const struct addon_operation *operation);
-	/* Returns whether it wants one that is not recorded: outside, or an instant. */
+	/* Returns whether an unrecorded operation is wanted: outside, or an instant. */
 	bool (*looks_at)(void *addon, const struct gpu_operation *operation);
-	/* A kernel waited, for a page for example. */
+	/* Handles a wait of a kernel, for example for a page. */
 	void (*stall)(void *addon, const struct gpu_operation *operation);
-	/* A thread waited for the GPU, in a call with this stack. */
+	/* Handles a wait of a thread for the GPU, in a call with this stack. */
 	void (*wait)(void *addon, uint32_t process, struct stack_id stack,
 		     const struct gpu_event_wait *wait);
 
 	void (*time)(void *addon, const struct thread_time *time);
-	/* A thread was off the CPU from start_ns to end_ns; `place` and `ns` are not set. */
+	/*
+	 * Handles a thread's time off the CPU from start_ns to end_ns; `place` and `ns` are unset.
+	 */
 	void (*off_cpu)(void *addon, const struct thread_time *time);
 	void (*begin_thread)(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns);
 	void (*end_thread)(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns);
-	/* Nothing more comes of a process. */
+	/* Handles the end of a process: no events follow. */
 	void (*end_process)(void *addon, uint32_t process);
 
-	/* Everything that ended by `now_ns` is known. */
+	/* Handles progress: everything that ended by `now_ns` is known. */
 	void (*advance)(void *addon, uint64_t now_ns);
-	/* Shows the numbers in use. */
+	/* Visits the ids in use. */
 	void (*visit)(void *addon, const struct id_visitor *visitor);
-	/* Forgets what ended before that time: it is not wanted (--last). */
+	/* Drops data that ended before that time and is not wanted (--last). */
 	void (*forget)(void *addon, uint64_t before_ns);
-	/* Returns the time from which on all is known that it keeps itself; 0: from the start. */
+	/* Returns the start of its complete data; 0: complete from the start. */
 	uint64_t (*whole_from)(const void *addon);
-	/* The input has ended: adds to the sink what is left to be added. */
+	/* Adds remaining data to the sink, at the end of the input. */
 	void (*finish)(void *addon);
-	/* Takes a note of its kinds from the sink: bit n of `notes` is of TIMELINE_KINDS + n. */
+	/* Handles notes from the sink. Bit n of `notes` selects kind TIMELINE_KINDS + n. */
 	uint32_t notes;
 	void (*note)(void *addon, const struct profile_item *note);
 	/*
-	 * The profile has all that the sink takes in, of a run from `from_ns` to `to_ns`; of the
-	 * last seconds alone, if these are wanted. Frees what is passing.
+	 * Handles the end of the run from `from_ns` to `to_ns`, or of its last seconds. The profile
+	 * is complete. Frees temporary data.
 	 */
 	void (*complete)(void *addon, uint64_t from_ns, uint64_t to_ns);
-	/* Sets what it has collected, which it still owns. */
+	/* Sets its data in `collected`, and still owns it. */
 	void (*show)(void *addon, struct collected *collected);
 };
 

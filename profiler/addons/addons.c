@@ -15,7 +15,7 @@ static const struct addon *const all[] = {
 };
 _Static_assert(sizeof(all) / sizeof(all[0]) <= ADDONS_MAX, "each has room");
 
-/* In the order of captures: a table comes behind those whose rows it refers to. */
+/* In the order of captures: a table follows those whose rows it refers to. */
 const struct table_kind *const table_kinds[] = {
 	&memory_totals_table,
 	&memory_rows_table,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The add-ons of a run (addon.h): each event goes to all that want it, in the order in which they
- * are registered in addons.c, as are the tables that they fill (result_table.h).
+ * Passes events to the add-ons of a run (addon.h), in the order of their registration in addons.c.
+ *
+ * addons.c also registers the tables that add-ons fill (result_table.h).
  */
 #ifndef PROFILER_ADDONS_ADDONS_H
 #define PROFILER_ADDONS_ADDONS_H
@@ -10,24 +11,24 @@
 
 #define ADDONS_MAX 8
 
-/* Zero-initialised: none. */
+/* Zero-initialise: none. */
 struct addons {
-	struct addon_parts parts; /* whose `tables` are these */
+	struct addon_parts parts; /* `parts.tables` points to `tables` */
 	struct result_tables tables;
 	struct addon_in_use {
 		const struct addon *addon;
 		void *state;
 	} list[ADDONS_MAX];
 	uint32_t count;
-	/* of any of them; known when they have begun, for each launch and operation asks */
+	/* true if any add-on does; set once, because each launch and operation asks */
 	bool needs_threads, needs_devices, takes_off_cpu;
 };
 
-/* Begins those that are wanted. 0 or -ENOMEM. */
+/* Begins the wanted add-ons. Returns 0 or -ENOMEM. */
 int addons_begin(struct addons *addons, const struct addon_parts *parts);
 void addons_release(struct addons *addons);
 
-/* Each calls the callback of its name. */
+/* Each calls the add-ons' callback of its name. */
 int addons_event(struct addons *addons, uint32_t process, const struct gpu_event *event,
 		 const char *kernel);
 void addons_remark(struct addons *addons, struct launch_stack launch, uint64_t remark);
@@ -44,7 +45,7 @@ void addons_end_process(struct addons *addons, uint32_t process);
 void addons_advance(struct addons *addons, uint64_t now_ns);
 void addons_visit(struct addons *addons, const struct id_visitor *visitor);
 void addons_forget(struct addons *addons, uint64_t before_ns);
-/* Returns the latest of all. */
+/* Returns the latest time of all add-ons. */
 uint64_t addons_whole_from(const struct addons *addons);
 void addons_finish(struct addons *addons);
 void addons_note(struct addons *addons, const struct profile_item *note);

@@ -7,11 +7,11 @@
 #include "profiler/addons/wait_times.h"
 #include "profiler/addons/waits.h"
 
-/* The way in which a wait gets into the profile. */
+/* Ways to turn waits into rows. */
 enum split {
-	SPLIT_NOTHING, /* its time off the CPU is a row of its own */
-	SPLIT_SAMPLES, /* and CPU samples in it get what they waited for */
-	SPLIT_TIMES,   /* its thread's times are in the profile (--wall): they get that, alone */
+	SPLIT_NOTHING, /* their time off the CPU is a row */
+	SPLIT_SAMPLES, /* also, CPU samples in waits are split by the awaited work */
+	SPLIT_TIMES,   /* only the thread's times in the profile (--wall) are split */
 };
 
 struct gpu_waits {
@@ -44,7 +44,10 @@ static void count_error(const struct gpu_waits *w, int err)
 
 /* ---- rows ---- */
 
-/* Adds a part of what waited from `start_ns` on: it belongs to the moment at which that began. */
+/*
+ * Adds a part of a wait or stall that began at `start_ns`. With --last, the start decides for all
+ * parts.
+ */
 static void add_part(const struct gpu_waits *w, uint64_t start_ns, struct stack_id stack,
 		     struct place_id place, uint64_t ns)
 {
@@ -101,14 +104,15 @@ static void *begin(const struct addon_parts *parts)
 				       .memory = parts->passing};
 	if (parts->measure->wall)
 		w->split = SPLIT_TIMES;
-	else if (parts->measure->samples_cpu && !parts->keeps_last) /* --last has rows at the end */
+	else if (parts->measure->samples_cpu &&
+		 !parts->keeps_last) /* --last adds rows at the end */
 		w->split = SPLIT_SAMPLES;
 	return w;
 }
 
 /* ---- work ---- */
 
-/* Returns whether work can be waited for: it may have begun before what is recorded. */
+/* Returns whether work can be waited for: it may have begun before recording. */
 static bool looks_at(void *addon, const struct gpu_operation *operation)
 {
 	(void)addon;
@@ -139,7 +143,7 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 								    .origin = *operation->origin}));
 }
 
-/* Kernels waited, on the track of a thread that is not known: no thread made them. */
+/* Adds a wait of kernels. Its track has an unknown thread, because no thread caused it. */
 static void take_stall(void *addon, const struct gpu_operation *o)
 {
 	struct place where = place_unknown();
@@ -165,7 +169,7 @@ static void take_stall(void *addon, const struct gpu_operation *o)
 
 /* ---- waits ---- */
 
-/* Returns what of the wait is in the profile as CPU time. */
+/* Returns the CPU time in the wait that is in the profile. */
 static uint64_t computed_in(const struct gpu_waits *w, const struct gpu_event_wait *e)
 {
 	if (!w->parts->measure->samples_cpu || w->split == SPLIT_TIMES)
@@ -267,7 +271,7 @@ static void finish(void *addon)
 	w->stalls = NULL;
 }
 
-/* Knows how many waits count: some are cut in both ways. */
+/* Limits the count, because some waits are cut in both ways. */
 static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 {
 	struct gpu_waits *w = addon;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The add-on of --waits and --wall: the GPU work that threads waited for (waits.h), what they did
- * meanwhile (wait_times.h), and kernels that waited for pages (warp_stalls.h), as rows of waiting
- * time.
+ * Adds waiting times to the profile, for --waits and --wall.
+ *
+ * Joins the GPU work that threads waited for (waits.h), the threads' own times meanwhile
+ * (wait_times.h), and kernels that waited for pages (warp_stalls.h).
  */
 #ifndef PROFILER_ADDONS_GPU_WAITS_H
 #define PROFILER_ADDONS_GPU_WAITS_H

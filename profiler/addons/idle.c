@@ -10,24 +10,24 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
-#define IDLE_DEVICES_MAX 1024u /* of all processes */
-#define SLOTS 4096u            /* of the run, whose records are counted to choose segments */
+#define IDLE_DEVICES_MAX 1024u /* over all processes */
+#define SLOTS 4096u /* time slots of the run; records in each are counted to choose segments */
 #define ROOT_BYTES (DEVICE_LABEL_BYTES + DEVICE_UUID_BYTES + 16)
 
-/* How records of the store mean what they have: `place` is a thread's number. */
-#define KIND_OPERATION TIMELINE_GPU_OPERATION /* `bytes`: when launched; `work`: device */
+/* Meaning of records in the store; `place` is the number of a thread. */
+#define KIND_OPERATION TIMELINE_GPU_OPERATION /* `bytes`: launch time; `work`: device */
 #define KIND_SAMPLE TIMELINE_CPU_SAMPLE
 #define KIND_OFF_CPU TIMELINE_WAIT
 #define KIND_BEGIN TIMELINE_LAUNCH
 #define KIND_END TIMELINE_CALL
 
-/* The frame that rows of a device begin with, and whose number of it is in that. */
+/* Root frame of a device's rows, and the process and number by which the device is labelled. */
 struct root {
 	uint32_t process, id;
 	struct stack_id stack; /* "[GPU 0 idle]" */
 };
 
-/* A device as the process of a launching thread knows it: the last one looked for. */
+/* Number of a device in the launching thread's process: the last lookup. */
 struct known_device {
 	uint32_t number, process, id;
 };
@@ -40,7 +40,7 @@ struct finishing {
 	struct idle_device *devices;
 	struct root *roots;
 	struct known_device known;
-	uint32_t *device_of; /* by number in records: the first that is the same */
+	uint32_t *device_of; /* by number in records: the first number of that device */
 	uint32_t slots[SLOTS];
 	uint64_t from_ns, to_ns;
 };
@@ -65,7 +65,7 @@ void idle_release(struct idle *idle)
 	places_release(&idle->devices);
 }
 
-/* ---- what happens ---- */
+/* ---- input ---- */
 
 static uint32_t number_thread(struct idle *idle, struct idle_where where)
 {
@@ -84,7 +84,7 @@ static void add(struct idle *idle, struct idle_where where, const struct timelin
 	timeline_add(idle->parts.store, &kept);
 }
 
-/* Returns how many devices are accounted for: a program may claim any number. */
+/* Returns the number of devices. Programs may claim any number, so they are limited. */
 static uint32_t device_count(const struct idle *idle)
 {
 	return idle->devices.count < IDLE_DEVICES_MAX ? idle->devices.count : DEVICES_MAX;
@@ -154,7 +154,7 @@ static bool is_same_device(const struct idle *idle, const struct place *a, const
 		      : !x && !y && a->part[PLACE_DEVICE] == b->part[PLACE_DEVICE];
 }
 
-/* As busy.h labels it: as the first process knows it that told of it. */
+/* Returns the process and number by which busy.h labels the device: the first that described it. */
 static struct root root_of(const struct idle *idle, const struct place *place)
 {
 	const struct devices *devices = idle->parts.devices;
@@ -189,7 +189,7 @@ static void find_devices(struct finishing *f)
 		f->threads[i] = (struct idle_thread){0, IDLE_NEVER};
 }
 
-/* Cut to the run; false: nothing is left. */
+/* Cuts a record to the run. Returns false if nothing is left. */
 static bool is_in_run(const struct finishing *f, const struct timeline_record *record,
 		      uint64_t *start_ns, uint64_t *end_ns)
 {
@@ -235,7 +235,7 @@ static uint32_t slot_of(const struct finishing *f, uint64_t ns)
 	return at < SLOTS ? (uint32_t)at : SLOTS - 1;
 }
 
-/* The first moment of a slot; slot_of(slot_start(n)) is n. */
+/* Returns the first moment of a slot: slot_of(slot_start(n)) is n. */
 static uint64_t slot_start(const struct finishing *f, uint32_t slot)
 {
 	unsigned __int128 whole = f->to_ns - f->from_ns;
@@ -243,7 +243,7 @@ static uint64_t slot_start(const struct finishing *f, uint32_t slot)
 	return f->from_ns + (uint64_t)((whole * slot + SLOTS - 1) / SLOTS);
 }
 
-/* Calls for each record; false: not all could be read. */
+/* Calls `take` for each record. Returns false if not all can be read. */
 static bool read_all(struct finishing *f,
 		     void (*take)(struct finishing *f, const struct timeline_record *record))
 {
@@ -336,7 +336,7 @@ static uint64_t *sum_of(struct ledger_idle *ledger, enum idle_part part, enum id
 	}
 }
 
-/* The launching thread, and the device as its process numbers it. */
+/* Returns the launching thread, and the device as numbered by its process. */
 static struct place place_of(struct finishing *f, const struct idle_charge *charge)
 {
 	const struct places *devices = &f->idle->devices;
@@ -362,7 +362,10 @@ static struct place place_of(struct finishing *f, const struct idle_charge *char
 	return place;
 }
 
-/* Nothing is launched after the last operation; before there was a thread, nothing led to one. */
+/*
+ * Returns whether the charge's stack is shown. Nothing is launched after the last operation, and
+ * nothing leads to a launch before the thread exists.
+ */
 static bool has_stack(const struct idle_charge *charge, const char *mark)
 {
 	if (same_id(charge->stack, STACK_EMPTY) || charge->reason == IDLE_NO_LAUNCH)
@@ -443,7 +446,7 @@ static void take(struct finishing *f, const struct timeline_record *record)
 		take_activity(f, &s->off_cpu, &s->off_cpu_count, &f->off_cpu_capacity, record);
 }
 
-/* The last segment first; each of whole slots. */
+/* Charges segments of whole slots, the last segment first. */
 static bool charge_segments(struct finishing *f)
 {
 	struct idle_segment *s = &f->segment;
@@ -557,8 +560,8 @@ static void *begin_addon(const struct addon_parts *parts)
 }
 
 /*
- * Passes it through the sink. The note's record is that of the store, but for `error`, its kind,
- * `correlation` and `shape`, the process and thread, and `work`, the process's number of a device.
+ * Passes a record of the store through the sink. `error` is its kind, `correlation` and `shape` are
+ * the process and thread, and `work` is the process's number of the device.
  */
 static void keep(void *addon, const struct timeline_record *record, uint32_t process, uint32_t tid)
 {
@@ -597,7 +600,7 @@ static void keep_time(void *addon, const struct thread_time *time)
 		keep(addon,
 		     &(struct timeline_record){.kind = KIND_SAMPLE,
 					       .start_ns = time->start_ns,
-					       .duration_ns = 1, /* else none of it is wanted */
+					       .duration_ns = 1, /* else no part of it is wanted */
 					       .stack = time->stack},
 		     time->process, time->tid);
 }
@@ -623,7 +626,7 @@ static void end_thread(void *addon, uint32_t process, uint32_t tid, uint64_t tim
 	keep(addon, &(struct timeline_record){.kind = KIND_END, .start_ns = time_ns}, process, tid);
 }
 
-/* Takes what was kept. */
+/* Adds a kept record. */
 static void take_note(void *addon, const struct profile_item *note)
 {
 	struct idle_addon *a = addon;

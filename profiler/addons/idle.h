@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The times in which GPUs were idle, by what the launching threads did then (--idle): keeps
- * operations and what threads did in a file of its own (timeline.h), and makes rows of it at the
- * end, segment by segment (idle_gaps.h).
+ * Finds the times in which GPUs were idle, by what the launching threads did (--idle).
  *
- * A device counts from the beginning of the run to its end if something ran on it. One device is
- * one UUID, whatever processes call it, as in busy.h, so that idle and busy times add up to the
- * run.
+ * Operations and activities of threads are kept in a separate file (timeline.h). At the end they
+ * become rows, segment by segment (idle_gaps.h).
  *
- * Below the device's frame, "[GPU 0 idle]", each stack is the launching thread's; where there is
- * none, that of the launch which ended the gap, with a mark (pseudo_frames.h).
+ * A device counts for the whole run if anything ran on it. One UUID is one device, whatever
+ * processes use it, as in busy.h: so idle and busy times add up to the run.
  *
- * Records that could not be kept, and so time that is missing or wrong, are counted in the ledger.
- * Times are in ns, CLOCK_MONOTONIC.
+ * Stacks below the device's frame, "[GPU 0 idle]", are those of the launching thread. Without a
+ * stack of the thread, the stack is that of the launch which ended the gap, with a mark
+ * (pseudo_frames.h).
+ *
+ * Lost records, and so missing or wrong time, are counted in the ledger. Times are in ns,
+ * CLOCK_MONOTONIC.
  */
 #ifndef PROFILER_ADDONS_IDLE_H
 #define PROFILER_ADDONS_IDLE_H
@@ -27,10 +28,11 @@
 #include "profiler/model/stack_table.h"
 #include "profiler/model/timeline.h"
 
-#define IDLE_SEGMENT_RECORDS (1u << 20) /* about so many are in memory at once, 100 MiB */
-#define IDLE_SEGMENT_MAX (1u << 22)     /* no more, however close they lie together */
+#define IDLE_SEGMENT_RECORDS \
+	(1u << 20)                  /* approximate number of records in memory at once, 100 MiB */
+#define IDLE_SEGMENT_MAX (1u << 22) /* hard limit, however dense the records are */
 
-/* All borrowed; `store` is not finished. */
+/* Borrowed. `store` is not finished. */
 struct idle_parts {
 	struct timeline *store;
 	struct stack_table *stacks;
@@ -41,25 +43,25 @@ struct idle_parts {
 	/* keeps a text until the results are no longer needed; NULL: no room */
 	const char *(*keep)(void *context, const char *text);
 	void *context;
-	uint32_t segment_records, segment_max; /* 0: as above */
+	uint32_t segment_records, segment_max; /* 0: the limits above */
 };
 
 struct idle_where {
 	uint32_t process, tid; /* PLACE_UNKNOWN: unknown */
 };
 
-/* Zero-initialise, then idle_init. */
+/* Zero-initialise, then call idle_init(). */
 struct idle {
 	struct idle_parts parts;
 	struct places threads, devices; /* small numbers for records */
 };
 
-/* 0 or -ENOMEM. `memory`: for what is kept of threads and devices; borrowed. */
+/* Returns 0 or -ENOMEM. `memory`: quota for threads and devices; borrowed. */
 int idle_init(struct idle *idle, const struct idle_parts *parts, struct quota *memory);
 void idle_release(struct idle *idle);
 
 /*
- * An operation, launched then (0: unknown) with this stack. It counts as busy.h counts: only with a
+ * An operation, its launch time (0: unknown) and launch stack. As in busy.h, it only counts with a
  * duration.
  */
 struct idle_work {
@@ -70,10 +72,7 @@ struct idle_work {
 void idle_add_operation(struct idle *idle, struct idle_where launcher,
 			const struct idle_work *work);
 
-/*
- * Add what a thread does: a sample; a time off the CPU; and when it began and ended, if that is
- * known.
- */
+/* Add an activity of a thread: a sample; a time off the CPU; its start and end, if known. */
 void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns,
 		     struct stack_id stack);
 void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,
@@ -81,10 +80,10 @@ void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start
 void idle_begin_thread(struct idle *idle, struct idle_where where, uint64_t time_ns);
 void idle_end_thread(struct idle *idle, struct idle_where where, uint64_t time_ns);
 
-/* Wanted where there is a store. */
+/* Wanted if there is a store. */
 extern const struct addon addon_idle;
 
-/* The input has ended: adds the rows of a run that lasted so long. Only once. */
+/* Adds the rows of a run from `from_ns` to `to_ns`. Call this once, at the end of the input. */
 void idle_finish(struct idle *idle, uint64_t from_ns, uint64_t to_ns, uint64_t sample_ns);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "symbolize/util/record_set.h"
 
-/* Gaps whose rests are shared together. No padding: keys are hashed and compared as bytes. */
+/* Gaps whose rests are pooled. No padding: keys are hashed and compared as bytes. */
 struct pool_key {
 	uint32_t device, thread;
 	struct stack_id launch;
@@ -19,7 +19,7 @@ struct pool {
 	uint64_t ns, samples;
 };
 
-/* How many samples of a pool have this stack. */
+/* Number of samples in a pool with this stack. */
 struct pool_stack {
 	uint32_t pool;
 	struct stack_id stack;
@@ -35,7 +35,7 @@ struct walk {
 	int error;
 };
 
-/* A part of a gap in which a thread had to come to its launch. */
+/* Part of a gap in which a thread had not launched yet. */
 struct stretch {
 	uint64_t from_ns, to_ns;
 	struct idle_charge charge; /* `stack`: of the launch */
@@ -54,7 +54,7 @@ static int by_device_and_start(const void *a, const void *b)
 
 	return x->device != y->device       ? compare(x->device, y->device)
 	       : x->start_ns != y->start_ns ? compare(x->start_ns, y->start_ns)
-	       /* of those that begin together, the one that was launched first */
+	       /* launched first, if they begin together */
 	       : x->launched_ns != y->launched_ns ? compare(x->launched_ns, y->launched_ns)
 						  : compare(x->launch.number, y->launch.number);
 }
@@ -74,7 +74,7 @@ static void sort(void *list, uint32_t count, size_t size, int (*by)(const void *
 		qsort(list, count, size, by);
 }
 
-/* A thread is off the CPU once at a time. */
+/* Removes overlaps: a thread is off the CPU once at a time. */
 static void separate(struct idle_activity *list, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++) {
@@ -89,7 +89,10 @@ static void separate(struct idle_activity *list, uint32_t count)
 	}
 }
 
-/* The first of the thread that ends after `ns`. Both are in order of thread, start and end. */
+/*
+ * Returns the thread's first activity that ends after `ns`. The list is sorted by thread, start and
+ * end.
+ */
 static uint32_t first_after(const struct idle_activity *list, uint32_t count, uint32_t thread,
 			    uint64_t ns)
 {
@@ -109,7 +112,7 @@ static uint32_t first_after(const struct idle_activity *list, uint32_t count, ui
 
 /* ---- pools ---- */
 
-/* Finds or makes it; RECORD_NONE: no memory. */
+/* Finds or adds a pool. Returns RECORD_NONE if out of memory. */
 static uint32_t pool_of(struct walk *w, const struct pool_key *key)
 {
 	uint32_t at = record_get(&w->pools, key, &((struct pool){.key = *key}));
@@ -133,7 +136,7 @@ static void add_sample(struct walk *w, uint32_t pool, struct stack_id stack)
 	w->pools.list[pool].samples++;
 }
 
-/* Returns the time that samples stand for at most. */
+/* Returns the largest probable time of the pool's samples. */
 static uint64_t probable_ns(const struct walk *w, const struct pool *pool)
 {
 	double ns = ((double)pool->samples + 3 * sqrt((double)pool->samples)) *
@@ -160,11 +163,11 @@ static struct idle_charge charge_of(const struct pool *pool)
 				    .stack = pool->key.launch};
 }
 
-/* Divides what each pool has by its samples, without a rest. */
+/* Divides the time of each pool among its samples, without a remainder. */
 static void share_pools(struct walk *w)
 {
 	struct {
-		uint64_t samples, ns, all_ns; /* of those so far; of all */
+		uint64_t samples, ns, all_ns; /* so far; of the whole pool */
 	} *given = calloc(w->pools.count + (size_t)1, sizeof(*given));
 
 	for (uint32_t i = 0; i < w->pools.count; i++) {
@@ -198,7 +201,7 @@ static uint16_t magnitude_of(uint64_t ns)
 	return (uint16_t)(64 - __builtin_clzll(ns | 1));
 }
 
-/* While the thread existed: its times off the CPU, and the rest. */
+/* Charges a time in which the thread existed: its times off the CPU, and the rest. */
 static void charge_thread(struct walk *w, const struct stretch *s)
 {
 	const struct idle_segment *segment = w->segment;
@@ -256,7 +259,7 @@ static void charge_stretch(struct walk *w, const struct stretch *s)
 		charge_thread(w, &alive);
 }
 
-/* A gap, or the part of one in this segment, that what is noted at the device ends. */
+/* Charges a gap, or its part in this segment, which the device's noted operation ends. */
 static void charge_gap(struct walk *w, uint32_t number, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct idle_device *device = &w->segment->devices[number];
@@ -290,7 +293,7 @@ static void expect(struct idle_device *device, const struct idle_operation *next
 	device->launched_ns = next->launched_ns;
 }
 
-/* Makes ends of operations, in order of time, those of what ran until then. */
+/* Clips operations to the segment. Returns the number left. */
 static uint32_t clip(struct idle_segment *s)
 {
 	uint32_t kept = 0;
@@ -308,6 +311,7 @@ static uint32_t clip(struct idle_segment *s)
 	return kept;
 }
 
+/* Extends ends of operations to the end of all before: until then, something ran. */
 static void unite(struct idle_segment *s)
 {
 	for (uint32_t i = 1; i < s->operation_count; i++) {
@@ -318,7 +322,7 @@ static void unite(struct idle_segment *s)
 	}
 }
 
-/* Operations `first` to `end`, from the last one on, and the gaps around them. */
+/* Charges the gaps around operations `first` to `end`, from the last one on. */
 static void charge_device(struct walk *w, uint32_t number, uint32_t first, uint32_t end)
 {
 	const struct idle_segment *s = w->segment;
@@ -330,7 +334,7 @@ static void charge_device(struct walk *w, uint32_t number, uint32_t first, uint3
 
 		if (o->end_ns < to)
 			charge_gap(w, number, o->end_ns, to);
-		/* one that began in the segment before begins nothing here */
+		/* an operation that began before the segment ends no gap here */
 		expect(device, o);
 		to = o->start_ns;
 	}

@@ -33,7 +33,7 @@ static void release(void *addon)
 	free(l);
 }
 
-/* Takes memory of a device itself. */
+/* Adds allocations and releases of device memory. */
 static void take_memory(struct load *l, uint32_t process, const struct gpu_event_work *e)
 {
 	int64_t bytes = e->bytes > INT64_MAX ? INT64_MAX : (int64_t)e->bytes;

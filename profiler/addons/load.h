@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The add-on that keeps what --live shows of devices, in a gpu_load (model/gpu_load.h). */
+/* Feeds the device load that --live shows (model/gpu_load.h). */
 #ifndef PROFILER_ADDONS_LOAD_H
 #define PROFILER_ADDONS_LOAD_H
 

@@ -14,14 +14,14 @@ struct measurement {
 	bool has_stack, has_values, bad_time;
 	struct stack_id stack;
 	uint32_t count;
-	uint64_t start_ns; /* of the kernel */
+	uint64_t start_ns; /* start of the kernel */
 	double *values;
 };
 
 struct measured_process {
 	uint32_t id;
-	uint32_t metrics[GPU_METRICS_MAX]; /* plus 1: numbers in the counters; 0: not known */
-	uint32_t waiting;                  /* in the list */
+	uint32_t metrics[GPU_METRICS_MAX]; /* numbers in the counters, plus 1; 0: unknown */
+	uint32_t waiting;                  /* entries in `list` */
 };
 
 #define ENTRY_BYTES (sizeof(struct measurement) + HASH_INDEX_ENTRY_BYTES)
@@ -71,7 +71,7 @@ int measurements_metric(struct measurements *m, uint32_t process, uint32_t id, c
 
 	if (metric == COUNTERS_NONE)
 		return -ENOSPC;
-	/* a launch has one value of each: what comes under a second number does not count */
+	/* a launch has one value per metric: ignore a second number */
 	for (uint32_t i = 0; i < GPU_METRICS_MAX; i++)
 		if (i != id && p->metrics[i] == metric + 1)
 			metric = COUNTERS_NONE;
@@ -111,7 +111,7 @@ static void note_waiting(struct measurements *m, uint32_t process, int more)
 		p->waiting += (uint32_t)more;
 }
 
-/* The last one takes its place. */
+/* Removes an entry, and moves the last one to its place. */
 static void take_out(struct measurements *m, uint32_t at)
 {
 	uint32_t last = m->count - 1;
@@ -127,7 +127,7 @@ static void take_out(struct measurements *m, uint32_t at)
 	m->count--;
 }
 
-/* How many values there are: not of metrics that the GPU has not, nor of unknown ones. */
+/* Counts the values, without unknown metrics and those that the GPU lacks. */
 static uint32_t count_values(const struct measured_process *p, const struct measurement *one)
 {
 	uint32_t count = 0;
@@ -265,7 +265,7 @@ int measurements_take(struct measurements *m, uint32_t process, const struct gpu
 	if (e->state == GPU_COUNTERS_BEGIN)
 		return expect(m, process, e->correlation_id);
 	if (at == HASH_INDEX_NONE) {
-		/* what announced it was lost */
+		/* the announcement was lost */
 		m->sink->ledger->counters.unplaced += e->state == GPU_COUNTERS_READ;
 		return 0;
 	}
@@ -296,7 +296,7 @@ void measurements_visit(struct measurements *m, const struct id_visitor *visitor
 			visit_stack(visitor, &m->list[i].stack);
 }
 
-/* Frees a process that has nothing that waits. The last one takes its place. */
+/* Frees a process with nothing waiting, and moves the last one to its place. */
 static void take_process_out(struct measurements *m, uint32_t process)
 {
 	const uint64_t *at = id_map_find(&m->process_ids, process);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Brings hardware counters together with the stacks of the kernels that they are of. A program
- * sends the values under a launch's correlation id; where the kernel belongs is known when its
- * record has been joined with its launch. Either may come first, so the program says beforehand
- * that it will measure a launch, and what comes first is kept.
+ * Joins hardware counters with the stacks of their kernels.
  *
- * Memory counts against the quota of what programs send; what does not fit is counted.
+ * A program sends values with a launch's correlation id. The kernel's stack is known when its
+ * record has been joined with its launch. Either may come first. So the program announces each
+ * launch that it will measure, and the first half is kept.
  *
- * Values go through the profile's sink, as notes: one for each value, those of a launch in
- * a row, and all of them begin with its kernel. So with --last values are of the kernels that the
- * profile has.
+ * Memory is charged to the quota for data from programs; values without room are counted.
+ *
+ * Values go through the profile's sink as notes, one each. The notes of a launch are adjacent, and
+ * have the start time of the kernel. So with --last, values belong to the kernels in the profile.
  */
 #ifndef PROFILER_ADDONS_MEASUREMENTS_H
 #define PROFILER_ADDONS_MEASUREMENTS_H
@@ -22,53 +22,53 @@
 #include "profiler/model/profile_sink.h"
 #include "symbolize/util/id_map.h"
 
-/* Zero-initialise; set the first four. */
+/* Zero-initialise, then set the first four. */
 struct measurements {
 	struct counter_table *counters;
-	struct profile_sink *sink; /* with the ledger; its `take_note` calls measurements_note */
+	struct profile_sink *sink; /* with the ledger; its `take_note` calls measurements_note() */
 	struct quota *quota;
-	bool keeps_launches;      /* for a timeline: the values of each launch, beside their sums */
-	bool lists_launch;        /* there is room for those of the launch that is taken */
-	struct measurement *list; /* that wait for their other half */
+	bool keeps_launches;      /* for a timeline: keeps the values of each launch beside sums */
+	bool lists_launch;        /* there is room for the values of the current launch */
+	struct measurement *list; /* waiting for their other half */
 	uint32_t count, capacity;
 	struct hash_index index; /* by process and correlation id */
 	struct measured_process *processes;
 	uint32_t process_count, process_capacity;
-	struct id_map process_ids; /* to positions */
+	struct id_map process_ids; /* indexes of processes */
 };
 
 void measurements_release(struct measurements *measurements);
 
-/* Takes what a process has sent. The texts live as long as the result. 0 or -errno. */
+/* Add an event of a process. Texts live as long as the result. Return 0 or -errno. */
 int measurements_metric(struct measurements *measurements, uint32_t process, uint32_t id,
 			const char *name, const char *unit);
 int measurements_take(struct measurements *measurements, uint32_t process,
 		      const struct gpu_event_counters *event);
 
-/* The kernel of a launch has been found, with its stack. */
+/* A kernel that was joined with its launch. */
 struct measured_kernel {
 	uint32_t process, correlation_id;
 	struct stack_id stack;
 	uint64_t start_ns;
 	bool bad_time;
 };
-/* Takes note of it. Costs little if it was not measured. */
+/* Adds the kernel's stack. Costs little if the kernel was not measured. */
 void measurements_place(struct measurements *measurements, const struct measured_kernel *kernel);
 
-/* Takes in what went through the sink: NOTE_VALUE, NOTE_UNMEASURED. */
+/* Adds a note from the sink: NOTE_VALUE or NOTE_UNMEASURED. */
 void measurements_note(struct measurements *measurements, const struct profile_item *note);
 
-/* Notes how many launches have no values, by enum gpu_unmeasured, since the last time. */
+/* Adds counts of launches without values, by enum gpu_unmeasured, since the previous event. */
 void measurements_add_unmeasured(struct measurements *measurements,
 				 const struct gpu_event_unmeasured *event);
 
-/* Shows the numbers of stacks of those that wait (model/id_remap.h). */
+/* Visits the stacks in use. */
 void measurements_visit(struct measurements *measurements, const struct id_visitor *visitor);
 
-/* Nothing more comes of a process. */
+/* Drops a process that has ended. */
 void measurements_forget(struct measurements *measurements, uint32_t process);
 
-/* Wanted with --counters. */
+/* Wanted with --metrics. */
 extern const struct addon addon_measurements;
 
 #endif

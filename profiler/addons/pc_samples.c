@@ -13,21 +13,21 @@
 
 struct pc_sample {
 	const char *function; /* interned */
-	const char *reason;   /* interned: the frame's text */
+	const char *reason;   /* interned text of the frame */
 	uint64_t cubin_crc;
 	uint32_t pc;
-	struct stack_id stack; /* of the launch with its kernel; STACK_EMPTY: not known */
+	struct stack_id stack; /* launch with its kernel; STACK_EMPTY: unknown */
 	uint64_t samples;      /* not part of the key */
 };
 typedef char sample_key[offsetof(struct pc_sample, samples)];
 
-/* Of a launch that has not been found yet. */
+/* Samples of a launch that has not been found yet. */
 struct held_samples {
 	const char *function; /* interned */
 	uint64_t cubin_crc;
 	uint32_t process, count;
-	struct gpu_pc_count *counts; /* NULL: not in use */
-	uint32_t next_free;          /* then: a number + 1, or 0 */
+	struct gpu_pc_count *counts; /* NULL: unused entry */
+	uint32_t next_free;          /* unused entry: index + 1 of the next one, or 0 */
 };
 
 struct piece {
@@ -35,14 +35,14 @@ struct piece {
 	uint8_t *bytes;
 };
 
-/* A cubin's line table, from the first process that sends it. */
+/* Line table of a cubin, from the first process that sends it. */
 struct cubin_pieces {
 	uint64_t crc;
 	uint32_t process, size;
 	struct piece *list;
 	uint32_t count, capacity;
-	struct cubin *open; /* while it is read */
-	char *image;        /* likewise */
+	struct cubin *open; /* while it is being read */
+	char *image;        /* while it is being read */
 	bool was_tried;
 };
 
@@ -82,7 +82,7 @@ static uint32_t find_cubin(const struct pc_samples *s, uint64_t crc)
 	return record_find(&s->cubins, &crc);
 }
 
-/* RECORD_NONE: no room. */
+/* Returns RECORD_NONE if there is no room. */
 static uint32_t new_cubin(struct pc_samples *s, uint32_t process, const struct gpu_event_cubin *e)
 {
 	const struct cubin_pieces cubin = {.crc = e->crc, .process = process, .size = e->size};
@@ -110,7 +110,7 @@ int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gp
 		return 0;
 	if (!quota_take(s->memory, e->count + sizeof(struct piece))) {
 		s->ledger->cubins_left_out++;
-		c->was_tried = true; /* it is not whole */
+		c->was_tried = true; /* the cubin is incomplete */
 		return 0;
 	}
 	bytes = malloc(e->count);
@@ -123,7 +123,7 @@ int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gp
 	return 0;
 }
 
-/* NULL: it is not there, or cannot be read. Only one is open at a time. */
+/* Returns NULL if the cubin is missing or unreadable. At most one is open at a time. */
 static struct cubin *open_cubin(struct pc_samples *s, uint64_t crc)
 {
 	uint32_t at = find_cubin(s, crc);
@@ -162,7 +162,7 @@ static uint32_t reason_key(uint32_t process, uint32_t id)
 	return process * GPU_STALL_MAX_ID + id;
 }
 
-/* "smsp__pcsamp_warps_issue_stalled_long_scoreboard" is "[stall: long scoreboard]". */
+/* Converts "smsp__pcsamp_warps_issue_stalled_long_scoreboard" to "[stall: long scoreboard]". */
 static const char *reason_text(const struct pc_samples *s, const char *name)
 {
 	static const char start[] = "smsp__pcsamp_warps_issue_stalled_";
@@ -193,7 +193,7 @@ int pc_samples_add_reason(struct pc_samples *s, uint32_t process, const struct g
 	return 0;
 }
 
-/* False: no room. */
+/* Returns false if there is no room. */
 static bool add_sample(struct pc_sample_sums *s, uint32_t most, struct quota *memory,
 		       const struct pc_sample *sample)
 {
@@ -208,7 +208,7 @@ static bool add_sample(struct pc_sample_sums *s, uint32_t most, struct quota *me
 	return true;
 }
 
-/* To what splits time: if there is no room for the launch, at least to its kernel. */
+/* Adds to the sums that split time. Without room for the launch, adds to the kernel. */
 static void add_to_sums(struct pc_samples *s, struct pc_sample sample)
 {
 	if (add_sample(&s->sums, bound(s->max, PC_SAMPLES_MAX), s->memory, &sample))
@@ -221,7 +221,7 @@ static void add_to_sums(struct pc_samples *s, struct pc_sample sample)
 	saturated_add(&s->ledger->lost, sample.samples);
 }
 
-/* To what says where: of all launches and versions of a kernel. */
+/* Adds to the sums by instruction, over all launches and versions of a kernel. */
 static void add_to_offsets(struct pc_samples *s, struct pc_sample sample)
 {
 	sample.stack = STACK_EMPTY;
@@ -265,7 +265,7 @@ static void take_samples(struct pc_samples *s, const struct profile_item *note)
 				   .samples = r->bytes};
 
 	add_to_offsets(s, sample);
-	/* without a line table, what a function's places say is the same */
+	/* without a line table, all PCs of a function look alike */
 	if (find_cubin(s, sample.cubin_crc) == RECORD_NONE)
 		sample.pc = 0;
 	add_to_sums(s, sample);
@@ -286,7 +286,7 @@ int pc_samples_add(struct pc_samples *s, uint32_t process, const struct gpu_even
 
 /* ---- samples of launches ---- */
 
-/* A place in the list; PC_SAMPLES_NONE: there is no room. */
+/* Returns an index, or PC_SAMPLES_NONE if there is no room. */
 static uint32_t new_held(struct pc_samples *s)
 {
 	uint32_t number = s->held_free;
@@ -368,7 +368,7 @@ void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_total
 					 [OVERFLOWS] = e->overflows};
 
 	s->ledger->period = e->period;
-	/* a line table is sent once, for all that follows */
+	/* a line table is only sent once, at any time of the run */
 	saturated_add(&s->ledger->cubins_left_out, e->cubins_left_out);
 	for (uint32_t i = 0; i < COUNTS; i++)
 		if (counts[i])
@@ -395,20 +395,20 @@ void pc_samples_note(struct pc_samples *s, const struct profile_item *note)
 		saturated_add(counts[note->record.work], note->record.bytes);
 }
 
-/* ---- the parts of a kernel's time ---- */
+/* ---- splitting time ---- */
 
-/* A stack of what is below the kernel, and its samples. */
+/* A stack below the kernel, and its samples. */
 struct part {
 	struct stack_id below;
 	uint64_t samples;
 };
 
-/* Samples of a function: all of them, with STACK_EMPTY, or those of one launch site. */
+/* Samples of a function: all of them (STACK_EMPTY), or those at one launch stack. */
 struct group {
 	const char *function;
 	struct stack_id stack;
-	uint32_t first, count; /* of the parts */
-	uint32_t rows;         /* that these samples split */
+	uint32_t first, count; /* range in the parts */
+	uint32_t rows;         /* rows split by these samples */
 	uint64_t samples;
 };
 
@@ -416,7 +416,7 @@ struct split {
 	struct pc_samples *from;
 	struct stack_table *stacks;
 	struct profile *profile;
-	struct group *groups; /* by function and stack */
+	struct group *groups; /* sorted by function and stack */
 	uint32_t group_count, group_capacity;
 	struct part *parts;
 	uint32_t part_count, part_capacity;
@@ -447,7 +447,7 @@ static struct stack_id push_function(struct split *p, struct stack_id stack, con
 	return stack_table_push_text(p->stacks, stack, FRAME_GPU_FUNCTION, kept);
 }
 
-/* The stack of a place below its kernel, without the reason. */
+/* Returns the stack of a PC below its kernel, without the reason. */
 static struct stack_id stack_of_place(struct split *p, const struct pc_sample *sample)
 {
 	struct cubin *cubin = open_cubin(p->from, sample->cubin_crc);
@@ -485,7 +485,7 @@ static int compare_below(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The largest first. */
+/* Sorts by samples, largest first. */
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
@@ -495,7 +495,7 @@ static int compare_parts(const void *a, const void *b)
 	return compare_below(a, b);
 }
 
-/* Merges parts of one stack: how many are left. */
+/* Merges parts with one stack. Returns the number of parts left. */
 static uint32_t merge(struct part *parts, uint32_t count)
 {
 	uint32_t kept = 0;
@@ -523,7 +523,7 @@ static int compare_groups(const void *a, const void *b)
 						   : x->stack.number > y->stack.number;
 }
 
-/* The places, cubin after cubin, so that each is open once. */
+/* Names all PCs, cubin by cubin, so that each cubin is opened once. */
 static void name_places(struct split *p, struct stack_id *below)
 {
 	struct pc_samples *s = p->from;
@@ -559,7 +559,7 @@ static int compare_numbers(const void *a, const void *b, void *list)
 	return compare_samples(x, y);
 }
 
-/* A group of these samples, by their numbers. */
+/* Adds a group of the samples with these indexes. */
 static void add_group(struct split *p, struct stack_id stack, const uint32_t *order, uint32_t count,
 		      const struct stack_id *below)
 {
@@ -578,7 +578,7 @@ static void add_group(struct split *p, struct stack_id stack, const uint32_t *or
 	p->groups[p->group_count++] = g;
 }
 
-/* How many from the first on are of its function, and also of its stack if that matters. */
+/* Counts how many of the first samples share the function, and also the stack if `of_stack`. */
 static uint32_t count_alike(const struct pc_sample *list, const uint32_t *order, uint32_t count,
 			    bool of_stack)
 {
@@ -591,7 +591,7 @@ static uint32_t count_alike(const struct pc_sample *list, const uint32_t *order,
 	return n;
 }
 
-/* The groups of a function: all its samples, then those of each launch site. */
+/* Adds the groups of a function: one of all its samples, and one for each launch stack. */
 static void add_groups(struct split *p, const uint32_t *order, uint32_t count,
 		       const struct stack_id *below)
 {
@@ -605,7 +605,7 @@ static void add_groups(struct split *p, const uint32_t *order, uint32_t count,
 	}
 }
 
-/* Collects the groups of each function, in the order of their names. */
+/* Makes the groups of all functions, sorted by name. */
 static void make_parts(struct split *p)
 {
 	struct pc_samples *s = p->from;
@@ -633,7 +633,7 @@ static void make_parts(struct split *p)
 	free(order);
 }
 
-/* Keeps at most `most` parts of a group, the last of which has the rest. */
+/* Reduces a group to `most` parts, the last of which gets the rest. */
 static void limit_parts(struct split *p, struct group *g, uint32_t most)
 {
 	struct part *parts = p->parts + g->first;
@@ -656,7 +656,7 @@ static struct group *find_group(const struct split *p, const char *function, str
 	return bsearch(&key, p->groups, p->group_count, sizeof(key), compare_groups);
 }
 
-/* Returns what splits a row: the samples of its launch site, or else all of its kernel; or NULL. */
+/* Returns the samples that split a row: those of its launch stack, or of its kernel, or NULL. */
 static struct group *group_of(const struct split *p, const struct profile_row *row)
 {
 	const struct frame *frame = stack_table_frame(p->stacks, row->stack);
@@ -681,7 +681,7 @@ static void count_rows(struct split *p)
 	}
 }
 
-/* Limits the parts of each group so that all rows together stay within bounds. */
+/* Limits the parts of each group, so that all rows together stay within the bound. */
 static void limit_all(struct split *p)
 {
 	uint32_t most = PC_SAMPLES_PARTS_OF_ROW;
@@ -701,8 +701,10 @@ static void limit_all(struct split *p)
 		limit_parts(p, &p->groups[i], most);
 }
 
-/* Moves the time of a row below its kernel. Rounding makes no time: the parts are differences of
- * one growing sum. */
+/*
+ * Moves the time of a row below its kernel. The parts are differences of a cumulative sum, so
+ * rounding adds no time.
+ */
 static void split_row(struct split *p, struct profile_row row, const struct group *g)
 {
 	struct ledger_stalls *l = p->from->ledger;
@@ -737,9 +739,9 @@ static void split_rows(struct split *p)
 
 	profile_rows(p->profile, &count);
 	for (uint32_t i = 0; i < count; i++) {
+		/* adding rows moves the array */
 		uint32_t now;
-		struct profile_row row =
-			profile_rows(p->profile, &now)[i]; /* rows move when some are added */
+		struct profile_row row = profile_rows(p->profile, &now)[i];
 		const struct group *g = group_of(p, &row);
 
 		if (g && g->samples)
@@ -766,9 +768,9 @@ static void count_samples(struct split *p)
 	}
 }
 
-/* ---- at which instructions ---- */
+/* ---- sampled instructions ---- */
 
-/* By function and reason, in each the most samples first. */
+/* Sorts by function and reason, then by samples, largest first. */
 static int compare_offsets(const void *a, const void *b)
 {
 	const struct pc_sample *x = a, *y = b;
@@ -782,7 +784,7 @@ static int compare_offsets(const void *a, const void *b)
 	return x->pc < y->pc ? -1 : x->pc > y->pc;
 }
 
-/* False: no room. */
+/* Returns false if there is no room. */
 static bool add_place(struct result_tables *tables, const struct pc_sample *sample, uint32_t offset,
 		      uint64_t samples)
 {
@@ -791,7 +793,7 @@ static bool add_place(struct result_tables *tables, const struct pc_sample *samp
 	return result_tables_add(tables, &stall_places_table, &place, NULL) == TABLE_OK;
 }
 
-/* Lists the samples of a function and reason: all of them, and where most are. */
+/* Lists the samples of a function and reason: their sum, and the PCs with the most samples. */
 static void list_group(const struct split *p, struct result_tables *tables,
 		       const struct pc_sample *samples, uint32_t count)
 {
@@ -890,7 +892,7 @@ static void release_addon(void *addon)
 	free(a);
 }
 
-/* Takes samples. Those that say which launch they are of wait until it is known. */
+/* Adds samples. Samples with a launch's id are held until the launch is found. */
 static int add_samples(struct pc_samples_addon *a, uint32_t process, const struct gpu_event_pcs *e,
 		       const char *kernel)
 {
@@ -924,8 +926,8 @@ static int take_event(void *addon, uint32_t process, const struct gpu_event *eve
 }
 
 /*
- * Puts samples below their kernel, as its record will be, or was. A graph's kernels are elsewhere,
- * each where it was captured: there are no rows of theirs there.
+ * Releases held samples, with the stack that the kernel's record has. Kernels in graphs have other
+ * stacks: their capture stacks. So no row has this stack.
  */
 static void place_samples(void *addon, struct launch_stack launch, uint64_t remark)
 {

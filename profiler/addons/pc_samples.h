@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PC samples of kernels (--stalls): where their warps were, and why they issued no instruction. Not
- * to be confused with warp_stalls.h, kernels that wait for pages. No I/O.
+ * Splits the time of kernels by PC samples (--stalls): where their warps were, and why they issued
+ * no instruction. No I/O.
  *
- * The input: samples summed up by function, place and reason, and the line tables of cubins, in
- * pieces. When all is known, the time of each row of a kernel is split by the shares of samples,
- * over all processes. By default CUPTI does not say which launch a sample is of, so these are the
- * shares of all samples of the kernel: one that does other things at one launch than at another
- * shows their mean at both. Time is neither added nor lost; the kernel's own frame keeps the number
- * of its launches, and what could not be split.
+ * Kernels that wait for pages are another matter: warp_stalls.h.
  *
- * With --stalls=exact samples have the correlation id of their launch. They are held until the join
- * has found it (join.h: JOIN_REMARK), and then are those of its stack and kernel. A row whose stack
- * has none of its own, as of kernels in graphs, is split by the mean.
+ * The input is samples, summed by function, PC and reason, and line tables of cubins, in pieces. At
+ * the end, each row of a kernel is split by the shares of samples, over all processes. By default
+ * CUPTI does not report the launch of a sample, so the shares are those of all samples of the
+ * kernel. A kernel that behaves differently at two launches shows the mean at both. Time is neither
+ * added nor lost. The kernel's own frame keeps the number of launches, and time that could not be
+ * split.
+ *
+ * With --stalls=exact, samples have the correlation id of their launch. They are held until the
+ * join finds it (gpu_operation.h: JOIN_REMARK), and then count for its stack and kernel. A row
+ * whose stack has no samples, for example of kernels in graphs, is split by the mean.
  *
  *   launch stack; kernel; device functions inlined or called; file.cu:12; [stall: long scoreboard]
  *
- * Matched by name: the samples' functions that are kernels have their names. Those of device
- * functions in sections of their own (-rdc=true) are of no known kernel, and only counted.
+ * Samples match kernels by name: functions that are kernels have their names. Samples of device
+ * functions in sections of their own (-rdc=true) belong to an unknown kernel, and are only counted.
  *
- * Samples go through the profile's sink, as notes of when they came: a program sends them once a
- * second, or with --stalls=exact every 50 ms. So with --last time is split by the samples that came
- * in the last seconds.
+ * Samples go through the profile's sink, as notes with the time of their arrival. A program sends
+ * them once a second, or every 50 ms with --stalls=exact. So with --last, time is split by the
+ * samples that arrived in the last seconds.
  *
- * Bounded: PC_SAMPLES_MAX sums (then those of a launch are added to their kernel's only), as many
- * lines of samples that wait, PC_SAMPLES_OFFSETS sums by instruction, PC_SAMPLES_CUBINS cubins, and
- * a row is split into fewer parts if there would be more than PC_SAMPLES_PARTS in all: then the
- * smallest are one, "[other stalls]".
+ * Limits:
+ * - PC_SAMPLES_MAX sums: further ones of a launch are added to its kernel only
+ * - PC_SAMPLES_MAX held lines
+ * - PC_SAMPLES_OFFSETS sums by instruction
+ * - PC_SAMPLES_CUBINS cubins
+ * - PC_SAMPLES_PARTS parts of rows: beyond that, rows are split into fewer parts, the smallest of
+ *   which become "[other stalls]".
  */
 #ifndef PROFILER_ADDONS_PC_SAMPLES_H
 #define PROFILER_ADDONS_PC_SAMPLES_H
@@ -51,58 +56,59 @@
 #define PC_SAMPLES_CUBINS (1u << 14)
 #define PC_SAMPLES_PARTS_OF_ROW 512u
 
-/* The interned copy of a text; NULL: over a limit. */
+/* Returns the interned copy of a text, or NULL beyond a limit. */
 typedef const char *(*pc_samples_keep)(void *context, const char *text);
 
 struct pc_sample_sums {
 	RECORD_SET(struct pc_sample);
 };
 
-/* Zero-initialise, then set what is borrowed. */
+/* Zero-initialise, then set the borrowed members. */
 struct pc_samples {
-	/* other bounds than PC_SAMPLES_MAX, PC_SAMPLES_OFFSETS and PC_SAMPLES_PARTS; 0: these */
+	/* replace PC_SAMPLES_MAX, PC_SAMPLES_OFFSETS and PC_SAMPLES_PARTS, unless 0 */
 	uint32_t max, offsets_max, parts_max;
-	struct pc_sample_sums sums; /* what splits time: by launch and, if there are lines, place */
-	struct pc_sample_sums offsets; /* by kernel, place and reason */
-	struct held_samples *held;     /* that wait for their launch */
+	struct pc_sample_sums sums;    /* for splitting time: by launch and, with line tables, PC */
+	struct pc_sample_sums offsets; /* by kernel, PC and reason */
+	struct held_samples *held;     /* waiting for their launch */
 	uint32_t held_count, held_capacity;
-	uint32_t held_free; /* a list of those that may be used again: number + 1 */
+	uint32_t held_free; /* free list: index + 1, or 0 */
 	RECORD_SET(struct cubin_pieces) cubins;
-	struct id_map reasons;        /* by process and id: texts */
-	struct quota *memory;         /* what is kept is taken from it; borrowed */
+	struct id_map reasons;        /* texts by process and id */
+	struct quota *memory;         /* quota for all of this; borrowed */
 	struct ledger_stalls *ledger; /* borrowed */
-	struct profile_sink *sink;    /* borrowed; its `take_note` calls pc_samples_note */
+	struct profile_sink *sink;    /* borrowed; its `take_note` calls pc_samples_note() */
 	pc_samples_keep keep;
 	void *context;
-	bool is_exact; /* rows without samples of their own are counted */
+	bool is_exact; /* count rows without samples of their own */
 };
 
 void pc_samples_release(struct pc_samples *s);
 
-/* Events of a process, by its id. 0 or -ENOMEM; what is refused is counted in the ledger. */
+/* Add an event of a process. Return 0 or -ENOMEM; refused data is counted in the ledger. */
 int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gpu_event_cubin *e);
 int pc_samples_add_reason(struct pc_samples *s, uint32_t process, const struct gpu_event_stall *e);
-/* `function`: its mangled name, interned. */
+
+/* `function`: mangled name, interned */
 int pc_samples_add(struct pc_samples *s, uint32_t process, const struct gpu_event_pcs *e,
 		   const char *function);
 /*
- * Holds the samples of a launch, which is to be found first: then pc_samples_place is called with
- * the number that this returns, once. PC_SAMPLES_NONE: there is no room.
+ * Holds the samples of a launch that is not found yet. Returns an index, for one later call of
+ * pc_samples_place(), or PC_SAMPLES_NONE if there is no room.
  */
 uint32_t pc_samples_hold(struct pc_samples *s, uint32_t process, const struct gpu_event_pcs *e,
 			 const char *function);
 const char *pc_samples_function(const struct pc_samples *s, uint32_t number);
-/* `stack`: that of the launch and its kernel; STACK_EMPTY: it was not found. */
+/* Releases held samples. `stack`: of the launch and its kernel; STACK_EMPTY: not found. */
 void pc_samples_place(struct pc_samples *s, uint32_t number, struct stack_id stack);
 
 void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_totals *e);
 
-/* Takes in what went through the sink: NOTE_PC_SAMPLES, NOTE_PC_TOTALS. */
+/* Adds a note from the sink: NOTE_PC_SAMPLES or NOTE_PC_TOTALS. */
 void pc_samples_note(struct pc_samples *s, const struct profile_item *note);
 
 /*
- * All is known: splits the rows of kernels that have samples, and lists at which instructions these
- * are in `tables`.
+ * Splits the rows of kernels with samples, and lists the sampled instructions in `tables`. Call
+ * this at the end.
  */
 void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct profile *profile,
 		      struct result_tables *tables);

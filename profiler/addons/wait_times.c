@@ -5,24 +5,24 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
-#define LONGEST_NS (UINT64_C(1) << 38) /* kept where there is room: some minutes */
+#define LONGEST_NS (UINT64_C(1) << 38) /* initial age limit: some minutes */
 
 struct wait_row {
 	struct stack_id stack;
 	struct place_id place;
-	uint64_t known_ns, spread_ns; /* with and without a moment */
+	uint64_t known_ns, spread_ns; /* with and without known moments */
 };
 
 struct wait_part {
-	uint32_t row; /* position */
+	uint32_t row; /* index in `rows` */
 	struct stack_id stack;
 	uint64_t ns;
 };
 
 /*
- * Returns how many times are kept. As many are the steps: the pieces of a thread's waits do not
- * overlap, so they pass each of its times once; except for the first one of each piece, which may
- * reach into many of them and takes no step.
+ * Returns the limit of kept times, which is also the limit of steps. Pieces of a thread's waits do
+ * not overlap, so they pass each of its times once. The first time of a piece is exempt: it may
+ * reach into many pieces.
  */
 static uint32_t most_of(const struct wait_times *w)
 {
@@ -42,7 +42,7 @@ void wait_times_release(struct wait_times *w)
 
 /* ---- sums ---- */
 
-/* Its position, or RECORD_NONE. */
+/* Returns its index, or RECORD_NONE. */
 static uint32_t find_row(const struct wait_times *w, struct stack_id stack, struct place_id place)
 {
 	const uint32_t key[] = {stack.number, place.number};
@@ -50,7 +50,7 @@ static uint32_t find_row(const struct wait_times *w, struct stack_id stack, stru
 	return record_find(&w->rows, &key);
 }
 
-/* Finds or makes it; NULL: there is no room. */
+/* Finds or adds a row. Returns NULL if there is no room. */
 static struct wait_row *get_row(struct wait_times *w, struct stack_id stack, struct place_id place)
 {
 	const struct wait_row row = {.stack = stack, .place = place};
@@ -92,7 +92,7 @@ void wait_times_spread(struct wait_times *w, struct stack_id stack, struct place
 
 /* ---- times ---- */
 
-/* Keeps the latest of them, half as many as there may be at most. */
+/* Keeps the latest times, at most half of the limit. */
 static void forget_oldest(struct wait_times *w)
 {
 	uint64_t newest_ns = 0, kept_ns = LONGEST_NS, from_ns;
@@ -136,7 +136,7 @@ void wait_times_add(struct wait_times *w, const struct wait_time *time)
 		row = get_row(w, time->stack, time->place);
 	if (row)
 		saturated_add(&row->known_ns, time->ns);
-	/* a row's parts are never more than what is known of it */
+	/* a row's parts never exceed its known time */
 	if ((needs_row && !row) || !make_room(w)) {
 		if (w->forgotten_ns < time->end_ns)
 			w->forgotten_ns = time->end_ns;
@@ -167,7 +167,7 @@ static void sort_times(struct wait_times *w)
 	w->steps_left = most_of(w);
 }
 
-/* The thread's last time that began by then, or its next one. */
+/* Returns the thread's last time that began by then, or its next one. */
 static uint32_t find_first(const struct wait_times *w, const struct waits_wait *wait,
 			   uint64_t from_ns)
 {
@@ -191,7 +191,7 @@ static uint32_t find_first(const struct wait_times *w, const struct waits_wait *
 
 /* ---- splitting ---- */
 
-/* Returns how much of the time lies in there. */
+/* Returns the part of the time within a range. */
 static uint64_t common(const struct wait_time *t, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t start_ns = t->start_ns > from_ns ? t->start_ns : from_ns;
@@ -209,7 +209,7 @@ static void move(struct wait_times *w, struct wait_time *t, const struct gpu_wor
 	struct stack_id to;
 	uint32_t row;
 
-	/* it computes, or what it spins for is not known */
+	/* the thread computes, or spins for unknown work */
 	if (t->kind == ROW_CPU && !origin)
 		return;
 	to = gpu_stack_wait(w->gpu_stacks, t->stack, t->kind == ROW_CPU, origin);
@@ -225,7 +225,7 @@ static void move(struct wait_times *w, struct wait_time *t, const struct gpu_wor
 		add_part(w, row, to, ns);
 }
 
-/* Its pieces come one after the other. */
+/* Counts a cut wait once: its pieces come one after the other. */
 static void note_cut(struct wait_times *w, const struct waits_wait *wait)
 {
 	if (w->last_cut.process == wait->process && w->last_cut.tid == wait->tid &&
@@ -257,7 +257,7 @@ void wait_times_split(struct wait_times *w, const struct waits_wait *wait,
 		}
 		w->steps_left -= i > first;
 		part_ns = common(t, from_ns, to_ns);
-		if (part_ns > t->ns) /* waits that overlap */
+		if (part_ns > t->ns) /* waits overlap */
 			part_ns = t->ns;
 		if (part_ns > 0)
 			move(w, t, origin, part_ns);

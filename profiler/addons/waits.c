@@ -10,7 +10,7 @@
 
 /* An operation in an array sorted by process or stream, then by end. */
 struct ran {
-	uint32_t process, context, stream; /* the latter two 0 if all streams count */
+	uint32_t process, context, stream; /* `context` and `stream` are 0 if all streams count */
 	uint32_t operation;                /* index in the ring */
 	uint32_t earlier; /* the last one before it that also began earlier; or NONE */
 	uint64_t start_ns, end_ns;
@@ -20,17 +20,17 @@ struct waits {
 	struct waits_output output;
 	uint32_t newest; /* WAITS_OPERATIONS */
 	struct waits_operation *ring;
-	uint32_t count, capacity; /* of the ring, which grows up to `newest`, then wraps */
-	uint32_t next;            /* the next position, once it wraps */
-	uint64_t forgotten_ns;    /* what ended by then may be missing */
+	uint32_t count, capacity; /* size of the ring, which grows up to `newest`, then wraps */
+	uint32_t next;            /* next index, once it wraps */
+	uint64_t forgotten_ns;    /* operations that ended by then may be missing */
 	uint32_t added;           /* since the last pass */
 	struct waits_wait *pending;
 	uint32_t pending_count, pending_capacity;
-	uint64_t oldest_end_ns; /* of the pending ones */
+	uint64_t oldest_end_ns; /* end of the oldest pending wait */
 	uint64_t passed_ns;
 	struct ran *ran; /* rebuilt in each pass; has room for the whole ring */
 	uint32_t ran_count, ran_capacity;
-	uint64_t steps_left; /* of the current pass */
+	uint64_t steps_left; /* in the current pass */
 	uint64_t cut;
 	struct quota *memory; /* NULL: no limit */
 	uint32_t paid_operations, paid_pending;
@@ -105,8 +105,8 @@ static int compare_place_and_end(const void *a, const void *b)
 }
 
 /*
- * Earlier-ending operations that began no earlier than this one ran entirely beside it, and it
- * ended last: they never count. So the chain from each operation skips them.
+ * Links each operation to the last one before it that also began earlier. Operations in between ran
+ * entirely beside it and ended first, so they never count.
  */
 static void link_earlier(struct ran *ran, uint32_t count)
 {
@@ -143,7 +143,9 @@ static void sort_operations(struct waits *w, uint64_t from_ns, bool by_stream)
 	link_earlier(w->ran, w->ran_count);
 }
 
-/* The last operation of the wait's stream or process that ended by the wait's end; NONE: none. */
+/*
+ * Returns the last operation of the wait's stream or process that ended by the wait's end, or NONE.
+ */
 static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 {
 	struct ran last = {.process = wait->process,
@@ -168,17 +170,17 @@ static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 
 /* ---- deciding ---- */
 
-/* Cuts a wait into pieces: they are measured, then output. */
+/* Cuts a wait into pieces, which are first measured, then output. */
 struct cutter {
 	const struct waits *w;
 	const struct waits_wait *wait;
 	bool outputs;
-	uint64_t ns[2];       /* measured: at which nothing ran, at which something did */
-	uint64_t computed[2]; /* the thread's CPU time in these */
-	uint64_t passed[2];   /* of `ns`, output */
+	uint64_t ns[2];       /* measured: nothing ran, something ran */
+	uint64_t computed[2]; /* CPU time of the thread in `ns` */
+	uint64_t passed[2];   /* part of `ns` that was output */
 };
 
-/* The part of `computed` that is within the first `ns` of `whole`. */
+/* Returns the share of `computed` in the first `ns` of `whole`. */
 static uint64_t share(uint64_t computed, uint64_t ns, uint64_t whole)
 {
 	return whole ? (uint64_t)((unsigned __int128)computed * ns / whole) : 0;
@@ -206,8 +208,8 @@ static void take_piece(struct cutter *c, const struct waits_operation *operation
 }
 
 /*
- * Goes backwards from the wait's end: everything after `until` is decided. At most `steps`
- * operations are visited; returns how many were, and in `left_ns` from where on.
+ * Goes backwards from the wait's end: everything after `until` is decided. Visits at most `steps`
+ * operations. Returns the number of visited ones, and the undecided rest's end in `left_ns`.
  */
 static uint64_t visit_pieces(struct cutter *c, uint64_t steps, bool *is_cut, uint64_t *left_ns)
 {
@@ -257,7 +259,7 @@ static void decide(struct waits *w, const struct waits_wait *wait)
 	w->cut += is_cut || (until > wait->start_ns && wait->start_ns < w->forgotten_ns);
 }
 
-/* Outputs a wait that cannot be kept. */
+/* Outputs a wait without operations, because it cannot be kept. */
 static void output_whole(const struct waits *w, const struct waits_wait *wait)
 {
 	const struct waits_piece piece = {
@@ -270,7 +272,7 @@ static void output_whole(const struct waits *w, const struct waits_wait *wait)
 	w->output.piece(w->output.context, wait, &piece);
 }
 
-/* Decides the waits for one stream, or those for all, that ended by `until_ns`. */
+/* Decides the waits that ended by `until_ns`: those for a stream, or those for all. */
 static void decide_kind(struct waits *w, uint64_t until_ns, bool has_stream)
 {
 	uint64_t from_ns = UINT64_MAX;
@@ -316,7 +318,7 @@ int waits_add_operation(struct waits *w, const struct waits_operation *operation
 	if (operation->end_ns <= operation->start_ns)
 		return 0;
 	/*
-	 * Half of the ring is new: before it wraps, decide the waits that ended before this
+	 * Before the ring wraps, when half of it is new, decide the waits that ended before this
 	 * operation began. Records arrive roughly in order of time.
 	 */
 	if (w->added >= w->newest / 2)
@@ -326,7 +328,7 @@ int waits_add_operation(struct waits *w, const struct waits_operation *operation
 						  sizeof(*w->ring) + sizeof(*w->ran)))
 		w->newest = w->count;
 	if (w->count < w->newest) {
-		/* with room to sort it, so that no pass can fail */
+		/* also reserves space for sorting, so that no pass can fail */
 		if (!array_make_room(&w->ring, w->count, &w->capacity, sizeof(*w->ring)) ||
 		    !array_make_room(&w->ran, w->count, &w->ran_capacity, sizeof(*w->ran)))
 			return -ENOMEM;

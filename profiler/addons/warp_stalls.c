@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "symbolize/util/array.h"
 
-/* A kernel in the order of the sweep: by process, device, start. */
+/* A kernel, sorted by process, device, start. */
 struct ran {
 	uint64_t start_ns, end_ns;
 	uint32_t process, device;
@@ -21,12 +21,13 @@ struct warp_stalls {
 	struct warp_stalls_output output;
 	uint32_t newest, most_pending; /* WARP_STALLS_KERNELS, WARP_STALLS_PENDING */
 	struct warp_stalls_kernel *ring;
-	uint32_t count, capacity; /* of the ring, which grows up to `newest`, then wraps */
-	uint32_t next;            /* the next position, once it wraps */
+	uint32_t count, capacity; /* size of the ring, which grows up to `newest`, then wraps */
+	uint32_t next;            /* next index, once it wraps */
 	uint32_t added;           /* since the last comparison */
 	struct list pending;
-	struct list left; /* of a comparison: what it has not decided */
-	struct ran *ran;  /* rebuilt in each comparison; these two have room for the whole ring */
+	struct list left; /* undecided parts after a comparison */
+	struct ran *ran;  /* rebuilt in each comparison; `ran` and `active` have room for the whole
+			     ring */
 	uint32_t *active;
 	uint32_t ran_capacity, active_capacity;
 	uint64_t steps_left;
@@ -103,7 +104,7 @@ static int compare_starts(const void *a, const void *b)
 	return compare_numbers(x->start_ns, y->start_ns);
 }
 
-/* Less than 0: the kernel is of an earlier device than the stall. */
+/* Returns less than 0 if the kernel is on an earlier device than the stall. */
 static int compare_devices(const struct ran *ran, const struct warp_stalls_stall *stall)
 {
 	int order = compare_numbers(ran->process, stall->process);
@@ -111,7 +112,7 @@ static int compare_devices(const struct ran *ran, const struct warp_stalls_stall
 	return order ? order : compare_numbers(ran->device, stall->device);
 }
 
-/* Sorts the kernels that end after the first pending stall began. Returns how many. */
+/* Sorts the kernels that end after the first pending stall began. Returns their number. */
 static uint32_t sort_kernels(struct warp_stalls *s)
 {
 	uint64_t from_ns = UINT64_MAX;
@@ -141,7 +142,7 @@ static void emit(const struct warp_stalls *s, const struct warp_stalls_stall *st
 		s->output.piece(s->output.context, stall, kernel ? &kernel->origin : NULL, ns);
 }
 
-/* A part that no kernel known so far covers. */
+/* Keeps a part that no known kernel covers. */
 static void leave(struct warp_stalls *s, const struct warp_stalls_stall *stall, uint64_t from_ns,
 		  uint64_t to_ns)
 {
@@ -158,7 +159,10 @@ static void leave(struct warp_stalls *s, const struct warp_stalls_stall *stall, 
 		emit(s, stall, NULL, to_ns - from_ns);
 }
 
-/* The active kernels have begun before the stall's end, in that order: those that still run. */
+/*
+ * Removes active kernels that have ended. Active kernels began before the stall's end, and are
+ * sorted by start.
+ */
 static uint32_t drop_ended(struct warp_stalls *s, uint32_t count, uint64_t now_ns)
 {
 	uint32_t kept = 0;
@@ -189,7 +193,7 @@ static void decide(struct warp_stalls *s, const struct warp_stalls_stall *stall,
 	leave(s, stall, at_ns, stall->end_ns);
 }
 
-/* Compares all pending stalls with all kernels; what remains of them is pending. */
+/* Compares all pending stalls with all kernels. Uncovered parts stay pending. */
 static void compare(struct warp_stalls *s)
 {
 	uint32_t count = sort_kernels(s), next = 0, active_count = 0;
@@ -247,12 +251,12 @@ int warp_stalls_add_kernel(struct warp_stalls *s, const struct warp_stalls_kerne
 	    !quota_extend(s->memory, s->count, &s->paid_kernels,
 			  sizeof(*s->ring) + sizeof(*s->ran) + sizeof(*s->active)))
 		s->newest = s->count;
-	/* before it wraps, so that each kernel is compared once at least */
+	/* before the ring wraps, so that each kernel is compared at least once */
 	if (s->added >= s->newest / 2 && s->pending.count)
 		compare(s);
 	s->added++;
 	if (s->count < s->newest) {
-		/* with room to sort it, so that no comparison can fail */
+		/* also reserves space for sorting, so that no comparison can fail */
 		if (!array_make_room(&s->ring, s->count, &s->capacity, sizeof(*s->ring)) ||
 		    !array_make_room(&s->ran, s->count, &s->ran_capacity, sizeof(*s->ran)) ||
 		    !array_make_room(&s->active, s->count, &s->active_capacity, sizeof(*s->active)))
