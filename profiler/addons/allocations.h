@@ -30,7 +30,7 @@
 #include "profiler/base/quota.h"
 #include "profiler/model/memory_use.h"
 #include "profiler/model/id_remap.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 
 #define ALLOCATIONS_PENDING (1u << 19)
 /* smallest number of events between two calls that apply old ones */
@@ -53,7 +53,13 @@ struct allocation_event {
 };
 
 struct allocations {
-	struct memory_use use;
+	/* results, complete after allocations_finish() */
+	RECORD_SET(struct memory_total) totals;
+	RECORD_SET(struct memory_row) rows;
+	RECORD_SET(struct memory_pool) pools;
+	uint64_t not_kept;               /* events without room, or without times */
+	uint64_t late;                   /* events too late to be in order: peaks may be wrong */
+	const struct addon_parts *parts; /* set in the add-on only */
 	/* quotas for results, and for temporary data; borrowed; NULL: no limit */
 	struct quota *memory, *passing;
 	const struct time_range *time_range; /* recorded time; borrowed; NULL: all */
@@ -64,15 +70,10 @@ struct allocations {
 	uint64_t wanted_ns;        /* start of the wanted time (allocations_forget) */
 	uint32_t forget_at;        /* number of pending events at which allocations_forget() acts */
 	bool is_over;              /* ends of processes do not matter: they are in the part */
-	struct scope *scopes;      /* by total */
-	struct user *users;        /* by row */
-	struct holder *holders;    /* by pool */
-	uint32_t scope_capacity, user_capacity, holder_capacity;
 	struct piece *pieces;
 	uint32_t piece_count, piece_capacity, free_piece, piece_paid;
-	struct owner *owners; /* contexts of processes */
-	uint32_t owner_count, owner_capacity;
-	struct hash_index scope_index, user_index, piece_index, owner_index, pool_index;
+	struct hash_index piece_index;
+	RECORD_SET(struct owner) owners;
 };
 
 void allocations_init(struct allocations *a);
@@ -81,7 +82,7 @@ void allocations_release(struct allocations *a);
 void allocations_add(struct allocations *a, const struct allocation_event *event);
 
 /* Drops events before that time, except for memory that is still allocated. */
-void allocations_forget(struct allocations *a, uint64_t before_ns);
+void allocations_forget(void *addon, uint64_t before_ns);
 
 /* Returns the time from which all events are known. */
 uint64_t allocations_whole_from(const struct allocations *a);
@@ -90,9 +91,9 @@ uint64_t allocations_whole_from(const struct allocations *a);
 void allocations_begin_part(struct allocations *a, uint64_t from_ns);
 
 /* Visits stacks (model/id_remap.h). */
-void allocations_visit(struct allocations *a, const struct id_visitor *visitor);
+void allocations_visit(void *addon, const struct id_visitor *visitor);
 
-/* Completes `use`, and frees temporary data. All events have arrived. */
+/* Completes the results, and frees temporary data. All events have arrived. */
 void allocations_finish(struct allocations *a);
 
 /* Wanted with --alloc. */

@@ -33,6 +33,8 @@ struct memory_total {
 	uint64_t allocated_bytes, allocations, frees;
 	uint64_t ended;   /* `frees` by the end of their context */
 	uint64_t unknown; /* frees of unknown memory */
+	/* state of allocations.c, in no column: allocated now; number of peaks so far */
+	uint64_t bytes, peak_number;
 };
 
 struct memory_row {
@@ -40,6 +42,8 @@ struct memory_row {
 	uint64_t peak_bytes, at_peak;
 	uint64_t left_bytes, left;
 	uint64_t allocated_bytes, allocations;
+	/* state of allocations.c, in no column: allocated now; number of the noted peak */
+	uint64_t bytes, pieces, peak_number;
 };
 
 /*
@@ -50,25 +54,21 @@ struct memory_row {
 struct memory_pool {
 	uint64_t address;
 	uint32_t process, device, kind;
-	uint32_t unused;
+	uint32_t total; /* state of allocations.c, as are the last three */
 	uint64_t most_held, most_held_ns, most_used; /* CLOCK_MONOTONIC; 0: never any */
 	uint64_t peak_held, peak_used;               /* at the peak of its total */
 	uint64_t left_held, left_used;
 	uint64_t keeps; /* release threshold in bytes; UINT64_MAX: keeps all */
+	uint64_t held, used, peak_number;
 };
 
-/* Zero-initialise: empty. */
+/* The rows of the tables; borrowed. */
 struct memory_use {
-	struct memory_total *totals;
-	struct memory_row *rows;
-	struct memory_pool *pools;
-	uint32_t total_count, total_capacity, row_count, row_capacity, pool_count, pool_capacity;
-	/* while it is collected; then in the ledger */
-	uint64_t not_kept; /* allocations and releases in neither table */
-	uint64_t late;     /* too late to be in order: peaks may be wrong */
+	const struct memory_total *totals;
+	const struct memory_row *rows;
+	const struct memory_pool *pools;
+	uint32_t total_count, row_count, pool_count;
 };
-
-void memory_use_release(struct memory_use *use);
 
 extern const struct table_kind memory_totals_table, memory_rows_table, memory_pools_table;
 

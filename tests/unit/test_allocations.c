@@ -79,17 +79,17 @@ static void check(const struct allocations *a, uint64_t seed)
 {
 	uint64_t peak[SCOPES] = {0}, left[SCOPES] = {0};
 
-	for (uint32_t i = 0; i < a->use.total_count; i++) {
-		const struct memory_total *t = &a->use.totals[i];
+	for (uint32_t i = 0; i < a->totals.count; i++) {
+		const struct memory_total *t = &a->totals.list[i];
 		uint32_t scope = 2 * t->process + t->kind;
 
 		if (t->peak_bytes != expected[scope].peak ||
 		    t->left_bytes != expected[scope].left || t->unknown != expected[scope].unknown)
 			fail_msg("seed %" PRIu64 ": scope %u", seed, scope);
 	}
-	for (uint32_t i = 0; i < a->use.row_count; i++) {
-		const struct memory_row *r = &a->use.rows[i];
-		const struct memory_total *t = &a->use.totals[r->total];
+	for (uint32_t i = 0; i < a->rows.count; i++) {
+		const struct memory_row *r = &a->rows.list[i];
+		const struct memory_total *t = &a->totals.list[r->total];
 		uint32_t scope = 2 * t->process + t->kind;
 
 		if (r->peak_bytes != expected[scope].sum[r->stack] ||
@@ -130,8 +130,8 @@ static void peaks_are_exact_in_any_order(void **state)
 		for (uint32_t i = 0; i < EVENTS; i++)
 			allocations_add(&a, &events[i]);
 		allocations_finish(&a);
-		assert_int_equal(a.use.late, 0);
-		assert_int_equal(a.use.not_kept, 0);
+		assert_int_equal(a.late, 0);
+		assert_int_equal(a.not_kept, 0);
 		check(&a, p.seed);
 		allocations_release(&a);
 	}
@@ -157,8 +157,8 @@ static void memory_is_bounded(void **state)
 	e.address = 1000000;
 	allocations_add(&a, &e);
 	allocations_finish(&a);
-	assert_int_equal(a.use.late, 1);
-	assert_int_equal(a.use.totals[0].peak_bytes, 3 * PENDING + 1);
+	assert_int_equal(a.late, 1);
+	assert_int_equal(a.totals.list[0].peak_bytes, 3 * PENDING + 1);
 	allocations_release(&a);
 }
 
@@ -179,9 +179,9 @@ static void what_has_no_room_is_counted(void **state)
 		allocations_add(&a, &e);
 	}
 	allocations_finish(&a);
-	assert_true(a.use.not_kept > 0 && a.use.row_count > 0);
-	assert_int_equal(a.use.totals[0].allocations + a.use.not_kept, 1000);
-	assert_int_equal(a.use.totals[0].peak_bytes, 7 * a.use.totals[0].allocations);
+	assert_true(a.not_kept > 0 && a.rows.count > 0);
+	assert_int_equal(a.totals.list[0].allocations + a.not_kept, 1000);
+	assert_int_equal(a.totals.list[0].peak_bytes, 7 * a.totals.list[0].allocations);
 	allocations_release(&a);
 }
 
@@ -205,11 +205,11 @@ static void what_comes_after_the_recorded_part_is_left_out(void **state)
 	e = (struct allocation_event){.type = ALLOCATION_POOL, .time_ns = 40, .bytes = 1};
 	allocations_add(&a, &e);
 	allocations_finish(&a);
-	assert_int_equal(a.use.totals[0].allocations, 20);
-	assert_int_equal(a.use.totals[0].left_bytes, 20 * 7);
-	assert_int_equal(a.use.totals[0].peak_ns, 29);
-	assert_int_equal(a.use.totals[0].unknown, 0);
-	assert_int_equal(a.use.pool_count, 0);
+	assert_int_equal(a.totals.list[0].allocations, 20);
+	assert_int_equal(a.totals.list[0].left_bytes, 20 * 7);
+	assert_int_equal(a.totals.list[0].peak_ns, 29);
+	assert_int_equal(a.totals.list[0].unknown, 0);
+	assert_int_equal(a.pools.count, 0);
 	allocations_release(&a);
 }
 
@@ -252,17 +252,17 @@ static void peaks_of_the_last_seconds_are_exact(void **state)
 			allocations_forget(
 				&a,
 				prng_below(&p, (e.time_ns < from_ns ? e.time_ns : from_ns) + 1));
-			forgot_rows += a.use.row_count < STACKS;
+			forgot_rows += a.rows.count < STACKS;
 		}
 		if (!has_begun)
 			begin_again();
 		assert_true(allocations_whole_from(&a) <= from_ns);
 		allocations_begin_part(&a, from_ns);
 		allocations_finish(&a);
-		assert_int_equal(a.use.late, 0);
+		assert_int_equal(a.late, 0);
 		check(&a, p.seed);
-		for (uint32_t i = 0; i < a.use.row_count; i++)
-			got += a.use.rows[i].allocated_bytes;
+		for (uint32_t i = 0; i < a.rows.count; i++)
+			got += a.rows.list[i].allocated_bytes;
 		assert_int_equal(got, made);
 		allocations_release(&a);
 	}
@@ -301,14 +301,14 @@ static void processes_that_ended_before_are_forgotten(void **state)
 			used = memory.used;
 	}
 	assert_true(memory.used <= used);
-	assert_true(a.use.row_count <= 20 && a.use.total_count <= 20 && a.use.pool_count <= 20);
-	assert_true(a.owner_count <= 20);
+	assert_true(a.rows.count <= 20 && a.totals.count <= 20 && a.pools.count <= 20);
+	assert_true(a.owners.count <= 20);
 	allocations_begin_part(&a, e.time_ns - 5);
 	allocations_finish(&a);
-	assert_int_equal(a.use.row_count, 3);
+	assert_int_equal(a.rows.count, 3);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_true(a.use.rows[i].stack > 997 && a.use.rows[i].left_bytes == 5);
-	assert_int_equal(a.use.pool_count, 3);
+		assert_true(a.rows.list[i].stack > 997 && a.rows.list[i].left_bytes == 5);
+	assert_int_equal(a.pools.count, 3);
 	allocations_release(&a);
 }
 
@@ -341,10 +341,10 @@ static void stacks_get_new_numbers(void **state)
 	allocations_add(&a, &e);
 	allocations_begin_part(&a, 3);
 	allocations_finish(&a);
-	assert_int_equal(a.use.row_count, 1);
-	assert_int_equal(a.use.rows[0].stack, 17);
-	assert_int_equal(a.use.rows[0].left_bytes, 9);
-	assert_int_equal(a.use.rows[0].allocated_bytes, 6);
+	assert_int_equal(a.rows.count, 1);
+	assert_int_equal(a.rows.list[0].stack, 17);
+	assert_int_equal(a.rows.list[0].left_bytes, 9);
+	assert_int_equal(a.rows.list[0].allocated_bytes, 6);
 	allocations_release(&a);
 }
 
@@ -394,10 +394,10 @@ static void addresses_are_of_processes(void **state)
 	e.bytes = INT64_MAX;
 	allocations_add(&a, &e);
 	allocations_finish(&a);
-	assert_int_equal(a.use.totals[0].left_bytes, INT64_MAX);
-	assert_int_equal(a.use.totals[0].peak_bytes, INT64_MAX);
-	assert_int_equal(a.use.totals[0].frees, 1);
-	assert_int_equal(a.use.totals[1].unknown, 1);
+	assert_int_equal(a.totals.list[0].left_bytes, INT64_MAX);
+	assert_int_equal(a.totals.list[0].peak_bytes, INT64_MAX);
+	assert_int_equal(a.totals.list[0].frees, 1);
+	assert_int_equal(a.totals.list[1].unknown, 1);
 	allocations_release(&a);
 }
 
@@ -431,10 +431,10 @@ static void pools_hold_more_than_is_used(void **state)
 	add(&a, ALLOCATION_POOL, 6, 700, 40, 10);
 	add(&a, ALLOCATION_POOL, 7, 700, 0, 0); /* destroyed */
 	allocations_finish(&a);
-	assert_int_equal(a.use.total_count, 1);
-	assert_int_equal(a.use.totals[0].peak_bytes, 300);
-	assert_int_equal(a.use.pool_count, 2);
-	p = &a.use.pools[0];
+	assert_int_equal(a.totals.count, 1);
+	assert_int_equal(a.totals.list[0].peak_bytes, 300);
+	assert_int_equal(a.pools.count, 2);
+	p = &a.pools.list[0];
 	assert_int_equal(p->address, 500);
 	assert_int_equal(p->most_held, 600);
 	assert_int_equal(p->most_held_ns, 4);
@@ -444,7 +444,7 @@ static void pools_hold_more_than_is_used(void **state)
 	assert_int_equal(p->left_held, 550);
 	assert_int_equal(p->left_used, 210);
 	assert_int_equal(p->keeps, 5);
-	p = &a.use.pools[1];
+	p = &a.pools.list[1];
 	assert_int_equal(p->most_held, 40);
 	assert_int_equal(p->peak_held, 0);
 	assert_int_equal(p->left_held, 0);

@@ -78,10 +78,10 @@ static void what_they_hold_is_summed_up(void **state)
 	static struct memory_total totals[CACHING_ALLOCATORS_MAX + 1] = {
 		{.kind = MEMORY_OF_DEVICE}};
 	struct memory_row rows[ROWS] = {
-		{MADE_STACK(&made, "a", "CUDACachingAllocator"), 0, 10, 1, 5, 2, 30, 3},
-		{MADE_STACK(&made, "b", "CUDACachingAllocator"), 0, 100, 1, 0, 0, 300, 7},
-		{MADE_STACK(&made, "c", "cudaMalloc"), 0, 1000, 1, 0, 0, 1000, 1},
-		{other, 1, 7, 1, 7, 1, 7, 1}};
+		{MADE_STACK(&made, "a", "CUDACachingAllocator"), 0, 10, 1, 5, 2, 30, 3, 0, 0, 0},
+		{MADE_STACK(&made, "b", "CUDACachingAllocator"), 0, 100, 1, 0, 0, 300, 7, 0, 0, 0},
+		{MADE_STACK(&made, "c", "cudaMalloc"), 0, 1000, 1, 0, 0, 1000, 1, 0, 0, 0},
+		{other, 1, 7, 1, 7, 1, 7, 1, 0, 0, 0}};
 	struct memory_use use = {.totals = totals,
 				 .rows = rows,
 				 .total_count = CACHING_ALLOCATORS_MAX + 1,
@@ -92,7 +92,7 @@ static void what_they_hold_is_summed_up(void **state)
 	for (uint32_t i = 1; i <= CACHING_ALLOCATORS_MAX; i++)
 		totals[i].device = i;
 	for (uint32_t i = 2; i <= CACHING_ALLOCATORS_MAX; i++)
-		rows[i + 2] = (struct memory_row){other, i, 1, 1, 1, 1, 1, 1};
+		rows[i + 2] = (struct memory_row){other, i, 1, 1, 1, 1, 1, 1, 0, 0, 0};
 	memory_use_show(&use, &made.tables);
 	f = caching_allocators_report_table(&made.result);
 	assert_non_null(f);

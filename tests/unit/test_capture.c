@@ -343,11 +343,13 @@ static void numbers_are_read_again(void **state)
 	enum capture_error error;
 	const struct result *got;
 	struct run_numbers a = {.totals = {.command = NULL}}, b;
-	struct memory_total totals[] = {{1, 2, MEMORY_MANAGED, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+	struct memory_total totals[] = {{1, 2, MEMORY_MANAGED, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 0},
 					{.kind = MEMORY_OF_HOST, .peak_bytes = UINT64_C(1) << 50}};
-	struct memory_row rows[] = {{0, 1, 2, 3, 4, 5, 6, 7}, {.total = 1, .left_bytes = 70}};
-	struct memory_pool pools[] = {{.address = UINT64_MAX, .device = 7, .keeps = UINT64_MAX},
-				      {1, 2, 3, MEMORY_MANAGED, 0, 4, 5, 6, 7, 8, 9, 10, 11}};
+	struct memory_row rows[] = {{0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0},
+				    {.total = 1, .left_bytes = 70}};
+	struct memory_pool pools[] = {
+		{.address = UINT64_MAX, .device = 7, .keeps = UINT64_MAX},
+		{1, 2, 3, MEMORY_MANAGED, 0, 4, 5, 6, 7, 8, 9, 10, 11, 0, 0, 0}};
 	struct memory_use memory = {.totals = totals,
 				    .rows = rows,
 				    .pools = pools,
