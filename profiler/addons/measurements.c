@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash.h"
 #include "symbolize/util/saturate.h"
 
 struct measurement {
@@ -17,11 +15,12 @@ struct measurement {
 	uint64_t start_ns; /* start of the kernel */
 	double *values;
 };
+typedef uint32_t launch_key[2];
 
 struct measured_process {
 	uint32_t id;
 	uint32_t metrics[GPU_METRICS_MAX]; /* numbers in the counters, plus 1; 0: unknown */
-	uint32_t waiting;                  /* entries in `list` */
+	uint32_t waiting;                  /* entries in the list */
 };
 
 #define ENTRY_BYTES (sizeof(struct measurement) + HASH_INDEX_ENTRY_BYTES)
@@ -30,37 +29,44 @@ void measurements_release(struct measurements *m)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		free(m->list[i].values);
-	free(m->list);
-	free(m->processes);
-	hash_index_release(&m->index);
-	id_map_release(&m->process_ids);
+	record_set_release(&m->set);
+	record_set_release(&m->processes.set);
 	memset(m, 0, sizeof(*m));
+}
+
+/* Removes a record, and moves the last one to its place. */
+static void remove_record(struct record_set *set, uint32_t at, size_t key_size, size_t size)
+{
+	uint32_t last = --set->count;
+	char *record = (char *)set->records + at * size,
+	     *moved = (char *)set->records + last * size;
+
+	hash_index_remove(&set->index, hash_bytes(record, key_size), at);
+	if (at == last)
+		return;
+	hash_index_move(&set->index, hash_bytes(moved, key_size), last, at);
+	memcpy(record, moved, size);
 }
 
 /* ---- metrics ---- */
 
 static struct measured_process *find_process(const struct measurements *m, uint32_t process)
 {
-	const uint64_t *at = id_map_find(&m->process_ids, process);
+	uint32_t at = record_find(&m->processes, &process);
 
-	return at ? &m->processes[*at] : NULL;
+	return at == RECORD_NONE ? NULL : &m->processes.list[at];
 }
 
 static struct measured_process *get_process(struct measurements *m, uint32_t process)
 {
+	const struct measured_process added = {.id = process};
 	struct measured_process *known = find_process(m, process);
-	uint64_t *at;
+	uint32_t at;
 
-	if (known || !quota_take(m->quota, sizeof(*known)) ||
-	    !array_make_room(&m->processes, m->process_count, &m->process_capacity, sizeof(*known)))
+	if (known || !quota_take(m->quota, sizeof(*known)))
 		return known;
-	at = id_map_get(&m->process_ids, process);
-	if (!at)
-		return NULL;
-	*at = m->process_count;
-	memset(&m->processes[m->process_count], 0, sizeof(*known));
-	m->processes[m->process_count].id = process;
-	return &m->processes[m->process_count++];
+	at = record_add(&m->processes, &process, &added);
+	return at == RECORD_NONE ? NULL : &m->processes.list[at];
 }
 
 int measurements_metric(struct measurements *m, uint32_t process, uint32_t id, const char *name,
@@ -81,50 +87,22 @@ int measurements_metric(struct measurements *m, uint32_t process, uint32_t id, c
 
 /* ---- launches ---- */
 
-static bool is_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct measurement *a = (const struct measurement *)records + position, *b = key;
-
-	return a->process == b->process && a->correlation_id == b->correlation_id;
-}
-
 static uint32_t find(const struct measurements *m, uint32_t process, uint32_t correlation_id)
 {
-	struct measurement key = {.process = process, .correlation_id = correlation_id};
+	const launch_key key = {process, correlation_id};
 
-	if (m->count == 0)
-		return HASH_INDEX_NONE;
-	return hash_index_find(&m->index, hash_pair(process, correlation_id), is_equal, m->list,
-			       &key);
+	return record_find(m, &key);
 }
 
-static uint32_t hash_of(const struct measurement *measurement)
+static void remove_entry(struct measurements *m, uint32_t at)
 {
-	return hash_pair(measurement->process, measurement->correlation_id);
-}
+	struct measured_process *p = find_process(m, m->list[at].process);
 
-static void note_waiting(struct measurements *m, uint32_t process, int more)
-{
-	struct measured_process *p = find_process(m, process);
-
-	if (p)
-		p->waiting += (uint32_t)more;
-}
-
-/* Removes an entry, and moves the last one to its place. */
-static void take_out(struct measurements *m, uint32_t at)
-{
-	uint32_t last = m->count - 1;
-
-	hash_index_remove(&m->index, hash_of(&m->list[at]), at);
 	quota_return(m->quota, ENTRY_BYTES + m->list[at].count * sizeof(double));
 	free(m->list[at].values);
-	note_waiting(m, m->list[at].process, -1);
-	if (at != last) {
-		hash_index_move(&m->index, hash_of(&m->list[last]), last, at);
-		m->list[at] = m->list[last];
-	}
-	m->count--;
+	if (p)
+		p->waiting--;
+	remove_record(&m->set, at, sizeof(launch_key), sizeof(*m->list));
 }
 
 /* Counts the values, without unknown metrics and those that the GPU lacks. */
@@ -165,7 +143,7 @@ static void complete(struct measurements *m, uint32_t at)
 		memcpy(&note.record.bytes, &one->values[i], sizeof(note.record.bytes));
 		profile_sink_add(m->sink, &note);
 	}
-	take_out(m, at);
+	remove_entry(m, at);
 }
 
 static void take_value(struct measurements *m, const struct profile_item *note)
@@ -210,29 +188,33 @@ static void take_unmeasured(struct ledger_counters *l, uint32_t cause, uint64_t 
 	saturated_add(counts[cause], count);
 }
 
-void measurements_note(struct measurements *m, const struct profile_item *note)
+void measurements_note(void *addon, const struct profile_item *note)
 {
+	struct measurements *m = addon;
+
 	if (note->record.kind == NOTE_VALUE)
 		take_value(m, note);
 	else
 		take_unmeasured(&m->sink->ledger->counters, note->record.work, note->record.bytes);
 }
 
+/* Adds an entry for an announced launch. */
 static int expect(struct measurements *m, uint32_t process, uint32_t correlation_id)
 {
-	struct measurement one = {.process = process, .correlation_id = correlation_id};
+	const struct measurement one = {.process = process, .correlation_id = correlation_id};
+	const launch_key key = {process, correlation_id};
+	struct measured_process *p;
 
-	if (find(m, process, correlation_id) != HASH_INDEX_NONE)
+	if (find(m, process, correlation_id) != RECORD_NONE)
 		return 0;
-	if (!get_process(m, process) || !quota_take(m->quota, ENTRY_BYTES))
+	p = get_process(m, process);
+	if (!p || !quota_take(m->quota, ENTRY_BYTES))
 		return -ENOSPC;
-	if (!array_make_room(&m->list, m->count, &m->capacity, sizeof(one)) ||
-	    hash_index_add(&m->index, hash_of(&one), m->count) != 0) {
+	if (record_add(m, &key, &one) == RECORD_NONE) {
 		quota_return(m->quota, ENTRY_BYTES);
 		return -ENOMEM;
 	}
-	m->list[m->count++] = one;
-	note_waiting(m, process, 1);
+	p->waiting++;
 	return 0;
 }
 
@@ -264,14 +246,14 @@ int measurements_take(struct measurements *m, uint32_t process, const struct gpu
 
 	if (e->state == GPU_COUNTERS_BEGIN)
 		return expect(m, process, e->correlation_id);
-	if (at == HASH_INDEX_NONE) {
+	if (at == RECORD_NONE) {
 		/* the announcement was lost */
 		m->sink->ledger->counters.unplaced += e->state == GPU_COUNTERS_READ;
 		return 0;
 	}
 	if (e->state == GPU_COUNTERS_READ)
 		return keep_values(m, at, e);
-	take_out(m, at);
+	remove_entry(m, at);
 	return 0;
 }
 
@@ -279,7 +261,7 @@ void measurements_place(struct measurements *m, const struct measured_kernel *ke
 {
 	uint32_t at = find(m, kernel->process, kernel->correlation_id);
 
-	if (at == HASH_INDEX_NONE || m->list[at].has_stack)
+	if (at == RECORD_NONE || m->list[at].has_stack)
 		return;
 	m->list[at].has_stack = true;
 	m->list[at].stack = kernel->stack;
@@ -289,47 +271,39 @@ void measurements_place(struct measurements *m, const struct measured_kernel *ke
 		complete(m, at);
 }
 
-void measurements_visit(struct measurements *m, const struct id_visitor *visitor)
+void measurements_visit(void *addon, const struct id_visitor *visitor)
 {
+	struct measurements *m = addon;
+
 	for (uint32_t i = 0; i < m->count; i++)
 		if (m->list[i].has_stack)
 			visit_stack(visitor, &m->list[i].stack);
 }
 
-/* Frees a process with nothing waiting, and moves the last one to its place. */
-static void take_process_out(struct measurements *m, uint32_t process)
+void measurements_forget(void *addon, uint32_t process)
 {
-	const uint64_t *at = id_map_find(&m->process_ids, process);
-	uint32_t last = m->process_count - 1;
+	struct measurements *m = addon;
+	struct measured_process *p = find_process(m, process);
 
-	if (!at)
+	if (!p)
 		return;
-	m->processes[*at] = m->processes[last];
-	*id_map_find(&m->process_ids, m->processes[last].id) = *at;
-	id_map_remove(&m->process_ids, process);
-	quota_return(m->quota, sizeof(*m->processes));
-	m->process_count--;
-}
-
-void measurements_forget(struct measurements *m, uint32_t process)
-{
-	const struct measured_process *p = find_process(m, process);
-
-	for (uint32_t i = m->count; p && p->waiting && i-- > 0;) {
+	for (uint32_t i = m->count; p->waiting && i-- > 0;) {
 		if (m->list[i].process != process)
 			continue;
 		m->sink->ledger->counters.unplaced += m->list[i].has_values;
-		take_out(m, i);
+		remove_entry(m, i);
 	}
-	take_process_out(m, process);
+	quota_return(m->quota, sizeof(*p));
+	remove_record(&m->processes.set, (uint32_t)(p - m->processes.list), sizeof(p->id),
+		      sizeof(*p));
 }
 
 /* ---- as an add-on ---- */
 
 struct counted {
+	struct measurements measurements; /* first: callbacks get either */
 	const struct addon_parts *parts;
 	struct counter_table counters;
-	struct measurements measurements;
 };
 
 static bool is_wanted(const struct addon_parts *parts)
@@ -400,27 +374,6 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 							     .bad_time = o->bad_time});
 }
 
-static void take_note(void *addon, const struct profile_item *note)
-{
-	struct counted *c = addon;
-
-	measurements_note(&c->measurements, note);
-}
-
-static void visit(void *addon, const struct id_visitor *visitor)
-{
-	struct counted *c = addon;
-
-	measurements_visit(&c->measurements, visitor);
-}
-
-static void end_process(void *addon, uint32_t process)
-{
-	struct counted *c = addon;
-
-	measurements_forget(&c->measurements, process);
-}
-
 static void show(void *addon, struct collected *collected)
 {
 	const struct counted *c = addon;
@@ -434,9 +387,9 @@ const struct addon addon_measurements = {
 	.release = release,
 	.event = take_event,
 	.operation = take_operation,
-	.end_process = end_process,
-	.visit = visit,
+	.end_process = measurements_forget,
+	.visit = measurements_visit,
 	.notes = ADDON_NOTE(NOTE_VALUE) | ADDON_NOTE(NOTE_UNMEASURED),
-	.note = take_note,
+	.note = measurements_note,
 	.show = show,
 };

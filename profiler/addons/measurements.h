@@ -20,21 +20,17 @@
 #include "profiler/model/counters.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/profile_sink.h"
-#include "symbolize/util/id_map.h"
+#include "symbolize/util/record_set.h"
 
 /* Zero-initialise, then set the first four. */
 struct measurements {
 	struct counter_table *counters;
 	struct profile_sink *sink; /* with the ledger; its `take_note` calls measurements_note() */
 	struct quota *quota;
-	bool keeps_launches;      /* for a timeline: keeps the values of each launch beside sums */
-	bool lists_launch;        /* there is room for the values of the current launch */
-	struct measurement *list; /* waiting for their other half */
-	uint32_t count, capacity;
-	struct hash_index index; /* by process and correlation id */
-	struct measured_process *processes;
-	uint32_t process_count, process_capacity;
-	struct id_map process_ids; /* indexes of processes */
+	bool keeps_launches; /* for a timeline: keeps the values of each launch beside sums */
+	bool lists_launch;   /* there is room for the values of the current launch */
+	RECORD_SET(struct measurement); /* waiting for their other half */
+	RECORD_SET(struct measured_process) processes;
 };
 
 void measurements_release(struct measurements *measurements);
@@ -56,17 +52,17 @@ struct measured_kernel {
 void measurements_place(struct measurements *measurements, const struct measured_kernel *kernel);
 
 /* Adds a note from the sink: NOTE_VALUE or NOTE_UNMEASURED. */
-void measurements_note(struct measurements *measurements, const struct profile_item *note);
+void measurements_note(void *measurements, const struct profile_item *note);
 
 /* Adds counts of launches without values, by enum gpu_unmeasured, since the previous event. */
 void measurements_add_unmeasured(struct measurements *measurements,
 				 const struct gpu_event_unmeasured *event);
 
 /* Visits the stacks in use. */
-void measurements_visit(struct measurements *measurements, const struct id_visitor *visitor);
+void measurements_visit(void *measurements, const struct id_visitor *visitor);
 
 /* Drops a process that has ended. */
-void measurements_forget(struct measurements *measurements, uint32_t process);
+void measurements_forget(void *measurements, uint32_t process);
 
 /* Wanted with --metrics. */
 extern const struct addon addon_measurements;

@@ -208,7 +208,7 @@ static void memory_is_bounded(void **state)
 	assert_true(refused > 0 && b.quota.used <= b.quota.limit);
 	measurements_forget(&b.m, 1);
 	assert_int_equal(b.quota.used, 0);
-	assert_int_equal(b.m.process_count, 0);
+	assert_int_equal(b.m.processes.count, 0);
 	for (uint32_t i = 0; i < 2 * COUNTERS_METRICS_MAX; i++) {
 		snprintf(names[i], sizeof(names[i]), "metric%u", i);
 		measurements_metric(&b.m, 1, i % GPU_METRICS_MAX, names[i], "");
@@ -230,7 +230,7 @@ static void processes_that_end_are_forgotten(void **state)
 	for (uint32_t process = 1; process <= 19; process++)
 		measurements_forget(&b.m, process);
 	measurements_forget(&b.m, 99); /* was never there */
-	assert_int_equal(b.m.process_count, 1);
+	assert_int_equal(b.m.processes.count, 1);
 	take(&b, 20, 7, GPU_COUNTERS_BEGIN, NULL, 0);
 	place(&b, 20, 7, 50);
 	take(&b, 20, 7, GPU_COUNTERS_READ, (const double[]){NAN, NAN, value}, 3);
