@@ -15,7 +15,10 @@ struct pc_sample {
 	const char *function; /* interned */
 	const char *reason;   /* interned text of the frame */
 	uint64_t cubin_crc;
-	uint32_t pc;
+	union {
+		uint32_t pc;
+		struct stack_id below; /* in `sums`, once named: the stack below the kernel */
+	};
 	struct stack_id stack; /* launch with its kernel; STACK_EMPTY: unknown */
 	uint64_t samples;      /* not part of the key */
 };
@@ -41,9 +44,7 @@ struct cubin_pieces {
 	uint32_t process, size;
 	struct piece *list;
 	uint32_t count, capacity;
-	struct cubin *open; /* while it is being read */
-	char *image;        /* while it is being read */
-	bool was_tried;
+	bool is_incomplete;
 };
 
 static uint32_t bound(uint32_t chosen, uint32_t otherwise)
@@ -57,8 +58,6 @@ void pc_samples_release(struct pc_samples *s)
 		for (uint32_t j = 0; j < s->cubins.list[i].count; j++)
 			free(s->cubins.list[i].list[j].bytes);
 		free(s->cubins.list[i].list);
-		cubin_close(s->cubins.list[i].open);
-		free(s->cubins.list[i].image);
 	}
 	record_set_release(&s->cubins.set);
 	for (uint32_t i = 0; i < s->held_count; i++)
@@ -67,20 +66,10 @@ void pc_samples_release(struct pc_samples *s)
 	record_set_release(&s->sums.set);
 	record_set_release(&s->offsets.set);
 	id_map_release(&s->reasons);
-	*s = (struct pc_samples){.memory = s->memory,
-				 .ledger = s->ledger,
-				 .sink = s->sink,
-				 .keep = s->keep,
-				 .context = s->context,
-				 .is_exact = s->is_exact};
+	memset(s, 0, sizeof(*s));
 }
 
 /* ---- line tables ---- */
-
-static uint32_t find_cubin(const struct pc_samples *s, uint64_t crc)
-{
-	return record_find(&s->cubins, &crc);
-}
 
 /* Returns RECORD_NONE if there is no room. */
 static uint32_t new_cubin(struct pc_samples *s, uint32_t process, const struct gpu_event_cubin *e)
@@ -95,7 +84,7 @@ static uint32_t new_cubin(struct pc_samples *s, uint32_t process, const struct g
 
 int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gpu_event_cubin *e)
 {
-	uint32_t at = find_cubin(s, e->crc);
+	uint32_t at = record_find(&s->cubins, &e->crc);
 	struct cubin_pieces *c;
 	uint8_t *bytes;
 
@@ -110,7 +99,7 @@ int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gp
 		return 0;
 	if (!quota_take(s->memory, e->count + sizeof(struct piece))) {
 		s->ledger->cubins_left_out++;
-		c->was_tried = true; /* the cubin is incomplete */
+		c->is_incomplete = true;
 		return 0;
 	}
 	bytes = malloc(e->count);
@@ -123,36 +112,21 @@ int pc_samples_add_cubin(struct pc_samples *s, uint32_t process, const struct gp
 	return 0;
 }
 
-/* Returns NULL if the cubin is missing or unreadable. At most one is open at a time. */
-static struct cubin *open_cubin(struct pc_samples *s, uint64_t crc)
+/* Opens a cubin, whose bytes are in `*image`. Returns NULL if it is missing or unreadable. */
+static struct cubin *open_cubin(struct pc_samples *s, uint64_t crc, char **image)
 {
-	uint32_t at = find_cubin(s, crc);
-	struct cubin_pieces *c = at == RECORD_NONE ? NULL : &s->cubins.list[at];
+	uint32_t at = record_find(&s->cubins, &crc);
+	const struct cubin_pieces *c = at == RECORD_NONE ? NULL : &s->cubins.list[at];
+	struct cubin *cubin = NULL;
 
-	if (!c || c->open || c->was_tried)
-		return c ? c->open : NULL;
-	c->was_tried = true;
-	c->image = calloc(1, c->size + 1u);
-	if (!c->image)
+	*image = c && !c->is_incomplete ? calloc(1, c->size + 1u) : NULL;
+	if (!*image)
 		return NULL;
 	for (uint32_t i = 0; i < c->count; i++)
-		memcpy(c->image + c->list[i].offset, c->list[i].bytes, c->list[i].count);
-	if (cubin_open(&c->open, c->image, c->size) != 0)
+		memcpy(*image + c->list[i].offset, c->list[i].bytes, c->list[i].count);
+	if (cubin_open(&cubin, *image, c->size) != 0)
 		s->ledger->cubins_left_out++;
-	return c->open;
-}
-
-static void close_cubin(struct pc_samples *s, uint64_t crc)
-{
-	uint32_t at = find_cubin(s, crc);
-
-	if (at == RECORD_NONE)
-		return;
-	cubin_close(s->cubins.list[at].open);
-	free(s->cubins.list[at].image);
-	s->cubins.list[at].open = NULL;
-	s->cubins.list[at].image = NULL;
-	s->cubins.list[at].was_tried = false;
+	return cubin;
 }
 
 /* ---- samples ---- */
@@ -266,7 +240,7 @@ static void take_samples(struct pc_samples *s, const struct profile_item *note)
 
 	add_to_offsets(s, sample);
 	/* without a line table, all PCs of a function look alike */
-	if (find_cubin(s, sample.cubin_crc) == RECORD_NONE)
+	if (record_find(&s->cubins, &sample.cubin_crc) == RECORD_NONE)
 		sample.pc = 0;
 	add_to_sums(s, sample);
 }
@@ -380,8 +354,9 @@ void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_total
 								.flags = ITEM_BAD_TIME});
 }
 
-void pc_samples_note(struct pc_samples *s, const struct profile_item *note)
+void pc_samples_note(void *addon, const struct profile_item *note)
 {
+	struct pc_samples *s = addon;
 	struct ledger_stalls *l = s->ledger;
 	uint64_t *const counts[COUNTS] = {[TAKEN] = &l->taken,
 					  [DROPPED] = &l->dropped,
@@ -423,7 +398,8 @@ struct split {
 	bool failed; /* out of memory: nothing is split */
 };
 
-static int compare_samples(const void *a, const void *b)
+/* Sorts by cubin, function, PC, reason and stack. */
+static int by_cubin(const void *a, const void *b)
 {
 	const struct pc_sample *x = a, *y = b;
 
@@ -438,6 +414,21 @@ static int compare_samples(const void *a, const void *b)
 	return x->stack.number < y->stack.number ? -1 : x->stack.number > y->stack.number;
 }
 
+static int by_function_and_stack(const void *a, const void *b)
+{
+	const struct pc_sample *x = a, *y = b;
+
+	if (x->function != y->function)
+		return strcmp(x->function, y->function);
+	return x->stack.number < y->stack.number ? -1 : x->stack.number > y->stack.number;
+}
+
+static void sort(struct pc_sample_sums *s, int (*by)(const void *, const void *))
+{
+	if (s->count)
+		qsort(s->list, s->count, sizeof(*s->list), by);
+}
+
 static struct stack_id push_function(struct split *p, struct stack_id stack, const char *name)
 {
 	const char *kept = p->from->keep(p->from->context, name);
@@ -448,9 +439,9 @@ static struct stack_id push_function(struct split *p, struct stack_id stack, con
 }
 
 /* Returns the stack of a PC below its kernel, without the reason. */
-static struct stack_id stack_of_place(struct split *p, const struct pc_sample *sample)
+static struct stack_id stack_of_place(struct split *p, struct cubin *cubin,
+				      const struct pc_sample *sample)
 {
-	struct cubin *cubin = open_cubin(p->from, sample->cubin_crc);
 	struct frame frame = {.kind = FRAME_GPU_LINE};
 	struct cubin_place place;
 	struct stack_id stack = STACK_EMPTY;
@@ -464,7 +455,6 @@ static struct stack_id stack_of_place(struct split *p, const struct pc_sample *s
 	if (!frame.text || !frame.line)
 		return stack;
 	frame.file = frame.text;
-	saturated_add(&p->from->ledger->with_lines, sample->samples);
 	return stack_table_push(p->stacks, stack, &frame);
 }
 
@@ -523,53 +513,39 @@ static int compare_groups(const void *a, const void *b)
 						   : x->stack.number > y->stack.number;
 }
 
-/* Names all PCs, cubin by cubin, so that each cubin is opened once. */
-static void name_places(struct split *p, struct stack_id *below)
+/* Names the samples of one cubin, the first `count` of the list. */
+static void name_samples(struct split *p, struct pc_sample *list, uint32_t count)
 {
-	struct pc_samples *s = p->from;
 	struct stack_id place = STACK_EMPTY;
+	char *image;
+	struct cubin *cubin = open_cubin(p->from, list->cubin_crc, &image);
+	const char *function = NULL;
+	uint32_t pc = 0;
 
-	for (uint32_t i = 0; i < s->sums.count; i++) {
-		const struct pc_sample *sample = &s->sums.list[i], *last = i ? sample - 1 : NULL;
-
-		if (last && last->cubin_crc != sample->cubin_crc)
-			close_cubin(s, last->cubin_crc);
-		if (!last || last->cubin_crc != sample->cubin_crc ||
-		    last->function != sample->function || last->pc != sample->pc)
-			place = stack_of_place(p, sample);
-		else if (!same_id(place, STACK_EMPTY) &&
-			 stack_table_frame(p->stacks, place)->kind == FRAME_GPU_LINE)
-			saturated_add(&s->ledger->with_lines, sample->samples);
-		below[i] = stack_table_push_text(p->stacks, place, FRAME_STALL, sample->reason);
+	for (struct pc_sample *sample = list; sample < list + count; sample++) {
+		if (function != sample->function || pc != sample->pc)
+			place = stack_of_place(p, cubin, sample);
+		function = sample->function;
+		pc = sample->pc;
+		if (!same_id(place, STACK_EMPTY) &&
+		    stack_table_frame(p->stacks, place)->kind == FRAME_GPU_LINE)
+			saturated_add(&p->from->ledger->with_lines, sample->samples);
+		sample->below =
+			stack_table_push_text(p->stacks, place, FRAME_STALL, sample->reason);
 	}
-	if (s->sums.count)
-		close_cubin(s, s->sums.list[s->sums.count - 1].cubin_crc);
+	cubin_close(cubin);
+	free(image);
 }
 
-static int compare_numbers(const void *a, const void *b, void *list)
+/* Adds a group of samples. */
+static void add_group(struct split *p, struct stack_id stack, const struct pc_sample *list,
+		      uint32_t count)
 {
-	const struct pc_sample *samples = list;
-	const struct pc_sample *x = &samples[*(const uint32_t *)a],
-			       *y = &samples[*(const uint32_t *)b];
-
-	if (x->function != y->function)
-		return strcmp(x->function, y->function);
-	if (!same_id(x->stack, y->stack))
-		return x->stack.number < y->stack.number ? -1 : 1;
-	return compare_samples(x, y);
-}
-
-/* Adds a group of the samples with these indexes. */
-static void add_group(struct split *p, struct stack_id stack, const uint32_t *order, uint32_t count,
-		      const struct stack_id *below)
-{
-	const struct pc_sample *list = p->from->sums.list;
-	struct group g = {
-		.function = list[order[0]].function, .stack = stack, .first = p->part_count};
+	struct group g = {.function = list->function, .stack = stack, .first = p->part_count};
 
 	for (uint32_t i = 0; i < count; i++) {
-		add_part(p, below[order[i]], list[order[i]].samples);
-		saturated_add(&g.samples, list[order[i]].samples);
+		add_part(p, list[i].below, list[i].samples);
+		saturated_add(&g.samples, list[i].samples);
 	}
 	p->failed |= !array_make_room(&p->groups, p->group_count, &p->group_capacity, sizeof(g));
 	if (p->failed)
@@ -578,59 +554,36 @@ static void add_group(struct split *p, struct stack_id stack, const uint32_t *or
 	p->groups[p->group_count++] = g;
 }
 
-/* Counts how many of the first samples share the function, and also the stack if `of_stack`. */
-static uint32_t count_alike(const struct pc_sample *list, const uint32_t *order, uint32_t count,
-			    bool of_stack)
-{
-	const struct pc_sample *first = &list[order[0]];
-	uint32_t n = 1;
-
-	while (n < count && list[order[n]].function == first->function &&
-	       (!of_stack || same_id(list[order[n]].stack, first->stack)))
-		n++;
-	return n;
-}
-
 /* Adds the groups of a function: one of all its samples, and one for each launch stack. */
-static void add_groups(struct split *p, const uint32_t *order, uint32_t count,
-		       const struct stack_id *below)
+static void add_groups(struct split *p, const struct pc_sample *list, uint32_t count)
 {
-	const struct pc_sample *list = p->from->sums.list;
-
-	add_group(p, STACK_EMPTY, order, count, below);
-	for (uint32_t i = 0, n; i < count && !p->failed; i += n) {
-		n = count_alike(list, order + i, count - i, true);
-		if (!same_id(list[order[i]].stack, STACK_EMPTY))
-			add_group(p, list[order[i]].stack, order + i, n, below);
+	add_group(p, STACK_EMPTY, list, count);
+	for (uint32_t i = 0, end; i < count && !p->failed; i = end) {
+		for (end = i + 1; end < count && same_id(list[end].stack, list[i].stack);)
+			end++;
+		if (!same_id(list[i].stack, STACK_EMPTY))
+			add_group(p, list[i].stack, list + i, end - i);
 	}
 }
 
-/* Makes the groups of all functions, sorted by name. */
-static void make_parts(struct split *p)
+/* Names all samples, and makes the groups of all functions, sorted by name. */
+static void make_groups(struct split *p)
 {
-	struct pc_samples *s = p->from;
-	struct stack_id *below = calloc(s->sums.count + 1u, sizeof(*below));
-	uint32_t *order = calloc(s->sums.count + 1u, sizeof(*order));
+	struct pc_sample_sums *sums = &p->from->sums;
+	struct pc_sample *list = sums->list;
 
-	if (!below || !order) {
-		p->failed = true;
-		free(below);
-		free(order);
-		return;
+	sort(sums, by_cubin);
+	for (uint32_t i = 0, end; i < sums->count; i = end) {
+		for (end = i + 1; end < sums->count && list[end].cubin_crc == list[i].cubin_crc;)
+			end++;
+		name_samples(p, list + i, end - i);
 	}
-	if (s->sums.count)
-		qsort(s->sums.list, s->sums.count, sizeof(*s->sums.list), compare_samples);
-	name_places(p, below);
-	for (uint32_t i = 0; i < s->sums.count; i++)
-		order[i] = i;
-	if (s->sums.count)
-		qsort_r(order, s->sums.count, sizeof(*order), compare_numbers, s->sums.list);
-	for (uint32_t i = 0, n; i < s->sums.count && !p->failed; i += n) {
-		n = count_alike(s->sums.list, order + i, s->sums.count - i, false);
-		add_groups(p, order + i, n, below);
+	sort(sums, by_function_and_stack);
+	for (uint32_t i = 0, end; i < sums->count && !p->failed; i = end) {
+		for (end = i + 1; end < sums->count && list[end].function == list[i].function;)
+			end++;
+		add_groups(p, list + i, end - i);
 	}
-	free(below);
-	free(order);
 }
 
 /* Reduces a group to `most` parts, the last of which gets the rest. */
@@ -771,7 +724,7 @@ static void count_samples(struct split *p)
 /* ---- sampled instructions ---- */
 
 /* Sorts by function and reason, then by samples, largest first. */
-static int compare_offsets(const void *a, const void *b)
+static int by_function_and_reason(const void *a, const void *b)
 {
 	const struct pc_sample *x = a, *y = b;
 
@@ -824,18 +777,16 @@ static bool is_kernel(const struct split *p, const char *function)
 
 static void list_places(const struct split *p, struct result_tables *tables)
 {
-	struct pc_sample *list = p->from->offsets.list;
-	uint32_t count = p->from->offsets.count;
+	struct pc_sample_sums *offsets = &p->from->offsets;
+	struct pc_sample *list = offsets->list;
 
-	if (count)
-		qsort(list, count, sizeof(*list), compare_offsets);
-	for (uint32_t i = 0, n; i < count; i += n) {
-		for (n = 1; i + n < count && list[i + n].function == list[i].function &&
-			    list[i + n].reason == list[i].reason;
-		     n++)
-			;
+	sort(offsets, by_function_and_reason);
+	for (uint32_t i = 0, end; i < offsets->count; i = end) {
+		for (end = i + 1; end < offsets->count && list[end].function == list[i].function &&
+				  list[end].reason == list[i].reason;)
+			end++;
 		if (is_kernel(p, list[i].function))
-			list_group(p, tables, list + i, n);
+			list_group(p, tables, list + i, end - i);
 	}
 }
 
@@ -844,7 +795,7 @@ void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct p
 {
 	struct split p = {.from = s, .stacks = stacks, .profile = profile};
 
-	make_parts(&p);
+	make_groups(&p);
 	if (!p.failed) {
 		count_rows(&p);
 		limit_all(&p);
@@ -858,67 +809,56 @@ void pc_samples_split(struct pc_samples *s, struct stack_table *stacks, struct p
 
 /* ---- as an add-on ---- */
 
-struct pc_samples_addon {
-	const struct addon_parts *parts;
-	struct pc_samples samples;
-};
-
 static bool is_wanted(const struct addon_parts *parts)
 {
 	return parts->measure->stall_period != 0;
 }
 
-static void *begin_addon(const struct addon_parts *parts)
+static void *begin(const struct addon_parts *parts)
 {
-	struct pc_samples_addon *a = calloc(1, sizeof(*a));
+	struct pc_samples *s = calloc(1, sizeof(*s));
 
-	if (!a)
-		return NULL;
-	a->parts = parts;
-	a->samples = (struct pc_samples){.memory = parts->passing,
+	if (s)
+		*s = (struct pc_samples){.parts = parts,
+					 .memory = parts->passing,
 					 .ledger = &parts->sink->ledger->stalls,
 					 .sink = parts->sink,
 					 .keep = parts->keep,
 					 .context = parts->context,
 					 .is_exact = parts->measure->exact_stalls};
-	return a;
+	return s;
 }
 
-static void release_addon(void *addon)
+static void release(void *addon)
 {
-	struct pc_samples_addon *a = addon;
-
-	pc_samples_release(&a->samples);
-	free(a);
+	pc_samples_release(addon);
+	free(addon);
 }
 
 /* Adds samples. Samples with a launch's id are held until the launch is found. */
-static int add_samples(struct pc_samples_addon *a, uint32_t process, const struct gpu_event_pcs *e,
+static int add_samples(struct pc_samples *s, uint32_t process, const struct gpu_event_pcs *e,
 		       const char *kernel)
 {
-	uint32_t number = a->samples.is_exact && e->correlation_id
-				  ? pc_samples_hold(&a->samples, process, e, kernel)
-				  : PC_SAMPLES_NONE;
+	uint32_t number = s->is_exact && e->correlation_id ? pc_samples_hold(s, process, e, kernel)
+							   : PC_SAMPLES_NONE;
 
 	if (number == PC_SAMPLES_NONE)
-		return pc_samples_add(&a->samples, process, e, kernel);
-	return a->parts->find_launch(a->parts->context, process, e->correlation_id, number);
+		return pc_samples_add(s, process, e, kernel);
+	return s->parts->find_launch(s->parts->context, process, e->correlation_id, number);
 }
 
 static int take_event(void *addon, uint32_t process, const struct gpu_event *event,
 		      const char *kernel)
 {
-	struct pc_samples_addon *a = addon;
-
 	switch (event->type) {
 	case GPU_EVENT_CUBIN:
-		return pc_samples_add_cubin(&a->samples, process, &event->cubin);
+		return pc_samples_add_cubin(addon, process, &event->cubin);
 	case GPU_EVENT_STALL:
-		return pc_samples_add_reason(&a->samples, process, &event->stall);
+		return pc_samples_add_reason(addon, process, &event->stall);
 	case GPU_EVENT_PCS:
-		return add_samples(a, process, &event->pcs, kernel);
+		return add_samples(addon, process, &event->pcs, kernel);
 	case GPU_EVENT_PC_TOTALS:
-		pc_samples_add_totals(&a->samples, &event->pc_totals);
+		pc_samples_add_totals(addon, &event->pc_totals);
 		return 0;
 	default:
 		return 0;
@@ -931,7 +871,7 @@ static int take_event(void *addon, uint32_t process, const struct gpu_event *eve
  */
 static void place_samples(void *addon, struct launch_stack launch, uint64_t remark)
 {
-	struct pc_samples_addon *a = addon;
+	struct pc_samples *s = addon;
 	struct stack_id stack = STACK_EMPTY;
 	uint32_t number = (uint32_t)remark;
 	struct gpu_work_origin origin;
@@ -940,36 +880,30 @@ static void place_samples(void *addon, struct launch_stack launch, uint64_t rema
 	origin.launch = launch;
 	origin.capture = CAPTURE_NONE;
 	origin.work = GPU_WORK_KERNEL;
-	origin.name = pc_samples_function(&a->samples, number);
+	origin.name = pc_samples_function(s, number);
 	if (!same_id(launch, LAUNCH_UNKNOWN))
-		stack = gpu_stack_work(a->parts->gpu_stacks, &origin);
-	pc_samples_place(&a->samples, number, stack);
-}
-
-static void take_note(void *addon, const struct profile_item *note)
-{
-	struct pc_samples_addon *a = addon;
-
-	pc_samples_note(&a->samples, note);
+		stack = gpu_stack_work(s->parts->gpu_stacks, &origin);
+	pc_samples_place(s, number, stack);
 }
 
 static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 {
-	struct pc_samples_addon *a = addon;
+	struct pc_samples *s = addon;
+	const struct addon_parts *parts = s->parts;
 
 	(void)from_ns;
 	(void)to_ns;
-	pc_samples_split(&a->samples, a->parts->stacks, a->parts->sink->profile, a->parts->tables);
-	pc_samples_release(&a->samples);
+	pc_samples_split(s, parts->stacks, parts->sink->profile, parts->tables);
+	pc_samples_release(s);
 }
 
 const struct addon addon_pc_samples = {
 	.is_wanted = is_wanted,
-	.begin = begin_addon,
-	.release = release_addon,
+	.begin = begin,
+	.release = release,
 	.event = take_event,
 	.remark = place_samples,
 	.notes = ADDON_NOTE(NOTE_PC_SAMPLES) | ADDON_NOTE(NOTE_PC_TOTALS),
-	.note = take_note,
+	.note = pc_samples_note,
 	.complete = complete,
 };

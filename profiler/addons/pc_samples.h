@@ -79,7 +79,8 @@ struct pc_samples {
 	struct profile_sink *sink;    /* borrowed; its `take_note` calls pc_samples_note() */
 	pc_samples_keep keep;
 	void *context;
-	bool is_exact; /* count rows without samples of their own */
+	const struct addon_parts *parts; /* set in the add-on only */
+	bool is_exact;                   /* count rows without samples of their own */
 };
 
 void pc_samples_release(struct pc_samples *s);
@@ -104,7 +105,7 @@ void pc_samples_place(struct pc_samples *s, uint32_t number, struct stack_id sta
 void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_totals *e);
 
 /* Adds a note from the sink: NOTE_PC_SAMPLES or NOTE_PC_TOTALS. */
-void pc_samples_note(struct pc_samples *s, const struct profile_item *note);
+void pc_samples_note(void *addon, const struct profile_item *note);
 
 /*
  * Splits the rows of kernels with samples, and lists the sampled instructions in `tables`. Call
