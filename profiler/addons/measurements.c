@@ -116,8 +116,9 @@ static uint32_t count_values(const struct measured_process *p, const struct meas
 }
 
 /*
- * Both halves are there. In notes `work` is the metric, `bytes` the value, bit by bit, and `device`
- * the process. The first one of a launch counts it, and says how many values follow.
+ * Passes a launch with both halves through the sink, and removes its entry. In notes `work` is the
+ * metric, `bytes` the bits of the value, and `device` the process. The first note counts the
+ * launch, and has the number of values that follow.
  */
 static void complete(struct measurements *m, uint32_t at)
 {
@@ -126,7 +127,6 @@ static void complete(struct measurements *m, uint32_t at)
 	struct profile_item note = {.record = {.kind = NOTE_VALUE,
 					       .start_ns = one->start_ns,
 					       .stack = one->stack,
-					       .place = PLACE_NOWHERE,
 					       .correlation = one->correlation_id,
 					       .work = COUNTERS_NONE,
 					       .graph_node = count_values(p, one)},
@@ -146,8 +146,9 @@ static void complete(struct measurements *m, uint32_t at)
 	remove_entry(m, at);
 }
 
-static void take_value(struct measurements *m, const struct profile_item *note)
+void measurements_note(void *addon, const struct profile_item *note)
 {
+	struct measurements *m = addon;
 	struct ledger_counters *ledger = &m->sink->ledger->counters;
 	const struct timeline_record *r = &note->record;
 	struct counter_value value = {note->device, r->correlation, r->work, 0};
@@ -167,35 +168,15 @@ static void take_value(struct measurements *m, const struct profile_item *note)
 
 void measurements_add_unmeasured(struct measurements *m, const struct gpu_event_unmeasured *e)
 {
-	for (uint32_t i = 0; i < GPU_UNMEASURED_REASONS; i++)
-		if (e->counts[i])
-			profile_sink_add(m->sink,
-					 &(struct profile_item){.record = {.kind = NOTE_UNMEASURED,
-									   .place = PLACE_NOWHERE,
-									   .work = i,
-									   .bytes = e->counts[i]},
-								.flags = ITEM_BAD_TIME});
-}
-
-static void take_unmeasured(struct ledger_counters *l, uint32_t cause, uint64_t count)
-{
+	struct ledger_counters *l = &m->sink->ledger->counters;
 	uint64_t *const counts[GPU_UNMEASURED_REASONS] = {
 		[GPU_UNMEASURED_CAPTURED] = &l->captured, [GPU_UNMEASURED_GRAPH] = &l->graphs,
 		[GPU_UNMEASURED_BUSY] = &l->busy,         [GPU_UNMEASURED_PEERS] = &l->peers,
 		[GPU_UNMEASURED_FAILED] = &l->failed,     [GPU_UNMEASURED_REPLAY] = &l->replays,
 	};
 
-	saturated_add(counts[cause], count);
-}
-
-void measurements_note(void *addon, const struct profile_item *note)
-{
-	struct measurements *m = addon;
-
-	if (note->record.kind == NOTE_VALUE)
-		take_value(m, note);
-	else
-		take_unmeasured(&m->sink->ledger->counters, note->record.work, note->record.bytes);
+	for (uint32_t i = 0; i < GPU_UNMEASURED_REASONS; i++)
+		profile_sink_count(m->sink, counts[i], e->counts[i]);
 }
 
 /* Adds an entry for an announced launch. */
@@ -389,7 +370,7 @@ const struct addon addon_measurements = {
 	.operation = take_operation,
 	.end_process = measurements_forget,
 	.visit = measurements_visit,
-	.notes = ADDON_NOTE(NOTE_VALUE) | ADDON_NOTE(NOTE_UNMEASURED),
+	.notes = ADDON_NOTE(NOTE_VALUE),
 	.note = measurements_note,
 	.show = show,
 };

@@ -51,7 +51,7 @@ struct measured_kernel {
 /* Adds the kernel's stack. Costs little if the kernel was not measured. */
 void measurements_place(struct measurements *measurements, const struct measured_kernel *kernel);
 
-/* Adds a note from the sink: NOTE_VALUE or NOTE_UNMEASURED. */
+/* Adds a note from the sink: NOTE_VALUE. */
 void measurements_note(void *measurements, const struct profile_item *note);
 
 /* Adds counts of launches without values, by enum gpu_unmeasured, since the previous event. */

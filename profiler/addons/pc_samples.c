@@ -205,13 +205,13 @@ static void add_to_offsets(struct pc_samples *s, struct pc_sample sample)
 }
 
 /*
- * In notes `graph_node` is the function, `shape` and `correlation` the halves of the cubin's crc,
- * `work` the place in it, `device` the key of the reason, and `bytes` how many samples there are.
+ * Passes samples through the sink. In notes `graph_node` is the function, and `shape` and
+ * `correlation` are the halves of the cubin's crc. `work` is the PC, `device` the key of the
+ * reason, and `bytes` the number of samples.
  */
 static void add_counts(struct pc_samples *s, const struct held_samples *h, struct stack_id stack)
 {
 	struct profile_item note = {.record = {.kind = NOTE_PC_SAMPLES,
-					       .place = PLACE_NOWHERE,
 					       .stack = stack,
 					       .graph_node = (uint64_t)(uintptr_t)h->function,
 					       .shape = (uint32_t)h->cubin_crc,
@@ -226,8 +226,9 @@ static void add_counts(struct pc_samples *s, const struct held_samples *h, struc
 	}
 }
 
-static void take_samples(struct pc_samples *s, const struct profile_item *note)
+void pc_samples_note(void *addon, const struct profile_item *note)
 {
+	struct pc_samples *s = addon;
 	const struct timeline_record *r = &note->record;
 	const uint64_t *reason = id_map_find(&s->reasons, note->device);
 	struct pc_sample sample = {.function = (const char *)(uintptr_t)r->graph_node,
@@ -330,44 +331,18 @@ void pc_samples_place(struct pc_samples *s, uint32_t number, struct stack_id sta
 
 /* ---- totals ---- */
 
-/* In notes `work` is the number of a count. */
-enum { TAKEN, DROPPED, OTHER, LOST, OVERFLOWS, COUNTS };
-
 void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_totals *e)
 {
-	const uint64_t counts[COUNTS] = {[TAKEN] = e->taken,
-					 [DROPPED] = e->dropped,
-					 [OTHER] = e->other,
-					 [LOST] = e->lost,
-					 [OVERFLOWS] = e->overflows};
-
-	s->ledger->period = e->period;
-	/* a line table is only sent once, at any time of the run */
-	saturated_add(&s->ledger->cubins_left_out, e->cubins_left_out);
-	for (uint32_t i = 0; i < COUNTS; i++)
-		if (counts[i])
-			profile_sink_add(s->sink,
-					 &(struct profile_item){.record = {.kind = NOTE_PC_TOTALS,
-									   .place = PLACE_NOWHERE,
-									   .work = i,
-									   .bytes = counts[i]},
-								.flags = ITEM_BAD_TIME});
-}
-
-void pc_samples_note(void *addon, const struct profile_item *note)
-{
-	struct pc_samples *s = addon;
 	struct ledger_stalls *l = s->ledger;
-	uint64_t *const counts[COUNTS] = {[TAKEN] = &l->taken,
-					  [DROPPED] = &l->dropped,
-					  [OTHER] = &l->other,
-					  [LOST] = &l->lost,
-					  [OVERFLOWS] = &l->overflows};
 
-	if (note->record.kind == NOTE_PC_SAMPLES)
-		take_samples(s, note);
-	else
-		saturated_add(counts[note->record.work], note->record.bytes);
+	l->period = e->period;
+	/* a line table is only sent once, at any time of the run */
+	saturated_add(&l->cubins_left_out, e->cubins_left_out);
+	profile_sink_count(s->sink, &l->taken, e->taken);
+	profile_sink_count(s->sink, &l->dropped, e->dropped);
+	profile_sink_count(s->sink, &l->other, e->other);
+	profile_sink_count(s->sink, &l->lost, e->lost);
+	profile_sink_count(s->sink, &l->overflows, e->overflows);
 }
 
 /* ---- splitting time ---- */
@@ -903,7 +878,7 @@ const struct addon addon_pc_samples = {
 	.release = release,
 	.event = take_event,
 	.remark = place_samples,
-	.notes = ADDON_NOTE(NOTE_PC_SAMPLES) | ADDON_NOTE(NOTE_PC_TOTALS),
+	.notes = ADDON_NOTE(NOTE_PC_SAMPLES),
 	.note = pc_samples_note,
 	.complete = complete,
 };

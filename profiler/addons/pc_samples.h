@@ -104,7 +104,7 @@ void pc_samples_place(struct pc_samples *s, uint32_t number, struct stack_id sta
 
 void pc_samples_add_totals(struct pc_samples *s, const struct gpu_event_pc_totals *e);
 
-/* Adds a note from the sink: NOTE_PC_SAMPLES or NOTE_PC_TOTALS. */
+/* Adds a note from the sink: NOTE_PC_SAMPLES. */
 void pc_samples_note(void *addon, const struct profile_item *note);
 
 /*

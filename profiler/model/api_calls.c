@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_errors.h"
-#include "profiler/model/places.h"
 #include "profiler/model/profile_sink.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
@@ -106,29 +105,22 @@ void api_call_add(struct api_call *call, const struct gpu_event_calls *e)
 
 /* ---- notes, for --last ---- */
 
-/* Meaning of a note's `amount`. */
+/* Content of a note. */
 enum part {
-	PART_CALLS,
-	PART_NS,
-	PART_BYTES,
-	PART_NESTED,
-	PART_NESTED_NS,
-	PART_SHORTEST,
-	PART_LONGEST,
-	PART_ERROR,  /* with the code in `detail` */
-	PART_BUCKET, /* with the bucket number in `detail` */
+	PART_SHORTEST, /* ns, in `bytes` */
+	PART_LONGEST,  /* ns, in `bytes` */
+	PART_ERROR,    /* code in `device`, number of calls in `bytes` */
 };
 
-static void keep(struct api_call *call, struct profile_sink *sink, enum part part, uint32_t which,
+static void keep(struct api_call *call, struct profile_sink *sink, enum part part, uint32_t code,
 		 uint64_t amount)
 {
 	const struct profile_item note = {.record = {.kind = NOTE_CALLS,
-						     .place = PLACE_NOWHERE,
 						     .graph_node = (uint64_t)(uintptr_t)call,
 						     .work = part,
 						     .bytes = amount},
 					  .flags = ITEM_BAD_TIME,
-					  .device = which};
+					  .device = code};
 
 	if (amount || part == PART_SHORTEST)
 		profile_sink_add(sink, &note);
@@ -175,15 +167,15 @@ static void keep_extremes(struct api_call *call, struct profile_sink *sink,
 void api_call_keep(struct api_call *call, const struct gpu_event_calls *e,
 		   struct profile_sink *sink)
 {
-	keep(call, sink, PART_CALLS, 0, e->calls);
-	keep(call, sink, PART_NS, 0, e->ns);
-	keep(call, sink, PART_BYTES, 0, e->bytes);
-	keep(call, sink, PART_NESTED, 0, e->nested);
-	keep(call, sink, PART_NESTED_NS, 0, e->nested_ns);
+	profile_sink_count(sink, &call->calls, e->calls);
+	profile_sink_count(sink, &call->ns, e->ns);
+	profile_sink_count(sink, &call->bytes, e->bytes);
+	profile_sink_count(sink, &call->nested, e->nested);
+	profile_sink_count(sink, &call->nested_ns, e->nested_ns);
 	for (uint32_t i = 0; i < e->error_count; i++)
 		keep(call, sink, PART_ERROR, e->errors[i].code, e->errors[i].count);
 	for (uint32_t i = 0; i < e->bucket_count; i++)
-		keep(call, sink, PART_BUCKET, e->buckets[i].bucket, e->buckets[i].count);
+		profile_sink_count(sink, &call->buckets[e->buckets[i].bucket], e->buckets[i].count);
 	note_extremes(call, e);
 	keep_extremes(call, sink, e);
 }
@@ -199,41 +191,19 @@ void api_calls_begin_part(struct api_calls *calls)
 void api_calls_note(const struct profile_item *note)
 {
 	struct api_call *call = (struct api_call *)(uintptr_t)note->record.graph_node;
-	const struct gpu_call_error error = {note->device, note->record.bytes};
-	const struct gpu_call_bucket bucket = {note->device, note->record.bytes};
-	struct gpu_event_calls e = {.errors = &error, .buckets = &bucket};
 	uint64_t amount = note->record.bytes;
 
 	switch ((enum part)note->record.work) {
-	case PART_CALLS:
-		e.calls = amount;
-		break;
-	case PART_NS:
-		e.ns = amount;
-		break;
-	case PART_BYTES:
-		e.bytes = amount;
-		break;
-	case PART_NESTED:
-		e.nested = amount;
-		break;
-	case PART_NESTED_NS:
-		e.nested_ns = amount;
-		break;
 	case PART_SHORTEST:
-		call->shortest_ns = amount < call->shortest_ns ? amount : call->shortest_ns;
+		call->shortest_ns = least_of(call->shortest_ns, amount);
 		break;
 	case PART_LONGEST:
 		call->longest_ns = amount > call->longest_ns ? amount : call->longest_ns;
 		break;
 	case PART_ERROR:
-		e.error_count = 1;
-		break;
-	case PART_BUCKET:
-		e.bucket_count = 1;
+		add_error(call, &(struct gpu_call_error){note->device, amount});
 		break;
 	}
-	api_call_add(call, &e);
 }
 
 void api_calls_end_part(struct api_calls *calls)
@@ -244,6 +214,8 @@ void api_calls_end_part(struct api_calls *calls)
 	for (uint32_t i = 0; i < calls->count; i++) {
 		struct api_call *call = calls->list[i];
 
+		for (uint32_t bucket = 0; bucket < GPU_CALL_BUCKETS; bucket++)
+			saturated_add(&call->returned, call->buckets[bucket]);
 		if (!call->calls && !call->returned && !call->failed) {
 			free(call);
 			continue;

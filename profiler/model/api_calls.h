@@ -53,7 +53,7 @@ struct api_call *api_calls_get(struct api_calls *calls, const struct gpu_event_c
 void api_call_add(struct api_call *call, const struct gpu_event_calls *event);
 
 /*
- * Records the event as notes in the sink (NOTE_CALLS), for --last. Notes have the time of their
+ * Records the event through the sink, for --last. Notes have the time of their
  * arrival, at most 50 ms after the calls. The shortest and longest call of a part of the run are
  * accurate to an eighth.
  */

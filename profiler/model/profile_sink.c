@@ -98,6 +98,10 @@ static void take(struct profile_sink *in, const struct profile_item *item, uint6
 	};
 	const struct timeline_record *r = &item->record;
 
+	if (r->kind == NOTE_COUNT) {
+		saturated_add((uint64_t *)(uintptr_t)r->graph_node, r->bytes);
+		return;
+	}
 	if (r->kind >= TIMELINE_KINDS) {
 		in->take_note(in->context, item);
 		return;
@@ -192,6 +196,17 @@ void profile_sink_add_launched(struct profile_sink *in, const struct profile_ite
 void profile_sink_add(struct profile_sink *in, const struct profile_item *item)
 {
 	profile_sink_add_launched(in, item, 0);
+}
+
+void profile_sink_count(struct profile_sink *in, uint64_t *count, uint64_t amount)
+{
+	const struct profile_item note = {.record = {.kind = NOTE_COUNT,
+						     .graph_node = (uint64_t)(uintptr_t)count,
+						     .bytes = amount},
+					  .flags = ITEM_BAD_TIME};
+
+	if (amount)
+		profile_sink_add(in, &note);
 }
 
 void profile_sink_advance(struct profile_sink *in, uint64_t now_ns, uint64_t before_ns)

@@ -70,11 +70,10 @@
  */
 enum note_kind {
 	NOTE_SHARE = TIMELINE_KINDS, /* attribution.c: work to spread, or samples to spread by */
-	NOTE_CALLS,                  /* api_calls.c: sums of calls */
+	NOTE_COUNT,                  /* profile_sink_count() */
+	NOTE_CALLS,                  /* api_calls.c: extremes and errors of calls */
 	NOTE_VALUE,                  /* measurements.c: value of a metric */
-	NOTE_UNMEASURED,             /* measurements.c: launches without values, by cause */
 	NOTE_PC_SAMPLES,             /* pc_samples.c */
-	NOTE_PC_TOTALS,              /* pc_samples.c */
 	NOTE_IDLE,                   /* idle.c */
 };
 
@@ -102,6 +101,12 @@ void profile_sink_add(struct profile_sink *sink, const struct profile_item *item
 /* Adds an operation with the start of its launch, as in timeline_listener; 0: unknown. */
 void profile_sink_add_launched(struct profile_sink *sink, const struct profile_item *item,
 			       uint64_t launched_ns);
+
+/*
+ * Adds to a count that outlives the sink. With --last, adds only if now is in the last seconds.
+ * Sums saturate.
+ */
+void profile_sink_count(struct profile_sink *sink, uint64_t *count, uint64_t amount);
 
 /* Sets the time, and drops kept items that ended before `before_ns`. */
 void profile_sink_advance(struct profile_sink *sink, uint64_t now_ns, uint64_t before_ns);
