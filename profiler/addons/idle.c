@@ -14,13 +14,6 @@
 #define SLOTS 4096u /* time slots of the run; records in each are counted to choose segments */
 #define ROOT_BYTES (DEVICE_LABEL_BYTES + DEVICE_UUID_BYTES + 16)
 
-/* Meaning of records in the store; `place` is the number of a thread. */
-#define KIND_OPERATION TIMELINE_GPU_OPERATION /* `bytes`: launch time; `work`: device */
-#define KIND_SAMPLE TIMELINE_CPU_SAMPLE
-#define KIND_OFF_CPU TIMELINE_WAIT
-#define KIND_BEGIN TIMELINE_LAUNCH
-#define KIND_END TIMELINE_CALL
-
 /* Root frame of a device's rows, and the process and number by which the device is labelled. */
 struct root {
 	uint32_t process, id;
@@ -67,78 +60,32 @@ void idle_release(struct idle *idle)
 
 /* ---- input ---- */
 
-static uint32_t number_thread(struct idle *idle, struct idle_where where)
-{
-	struct place place = place_unknown();
-
-	place.part[PLACE_PROCESS] = where.process;
-	place.part[PLACE_THREAD] = where.tid;
-	return places_add(&idle->threads, &place).number;
-}
-
-static void add(struct idle *idle, struct idle_where where, const struct timeline_record *record)
-{
-	struct timeline_record kept = *record;
-
-	kept.place = (struct place_id){number_thread(idle, where)};
-	timeline_add(idle->parts.store, &kept);
-}
-
 /* Returns the number of devices. Programs may claim any number, so they are limited. */
 static uint32_t device_count(const struct idle *idle)
 {
 	return idle->devices.count < IDLE_DEVICES_MAX ? idle->devices.count : DEVICES_MAX;
 }
 
-void idle_add_operation(struct idle *idle, struct idle_where launcher, const struct idle_work *work)
+void idle_add(struct idle *idle, struct idle_where where, const struct timeline_record *event)
 {
+	struct timeline_record kept = *event;
 	struct place place = place_unknown();
-	uint32_t device;
 
-	if (work->duration_ns == 0)
+	if (event->duration_ns == 0 &&
+	    (event->kind == IDLE_KIND_OPERATION || event->kind == IDLE_KIND_OFF_CPU))
 		return;
-	place.part[PLACE_PROCESS] = launcher.process;
-	place.part[PLACE_DEVICE] = work->device;
-	device = places_add(&idle->devices, &place).number;
-	if (device >= IDLE_DEVICES_MAX) {
-		idle->parts.ledger->lost++;
-		return;
+	place.part[PLACE_PROCESS] = where.process;
+	if (event->kind == IDLE_KIND_OPERATION) {
+		place.part[PLACE_DEVICE] = event->work;
+		kept.work = places_add(&idle->devices, &place).number;
+		if (kept.work >= IDLE_DEVICES_MAX) {
+			idle->parts.ledger->lost++;
+			return;
+		}
 	}
-	add(idle, launcher,
-	    &(struct timeline_record){.kind = KIND_OPERATION,
-				      .start_ns = work->start_ns,
-				      .duration_ns = work->duration_ns,
-				      .bytes = work->launched_ns,
-				      .stack = work->launch,
-				      .work = device});
-}
-
-void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns,
-		     struct stack_id stack)
-{
-	add(idle, where,
-	    &(struct timeline_record){.kind = KIND_SAMPLE, .start_ns = time_ns, .stack = stack});
-}
-
-void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,
-		      struct stack_id stack)
-{
-	if (ns > 0)
-		add(idle, where,
-		    &(struct timeline_record){.kind = KIND_OFF_CPU,
-					      .start_ns = start_ns,
-					      .duration_ns = ns,
-					      .stack = stack});
-}
-
-void idle_begin_thread(struct idle *idle, struct idle_where where, uint64_t time_ns)
-{
-	add(idle, where, &(struct timeline_record){.kind = KIND_BEGIN, .start_ns = time_ns});
-}
-
-void idle_end_thread(struct idle *idle, struct idle_where where, uint64_t time_ns)
-{
-	add(idle, where, &(struct timeline_record){.kind = KIND_END, .start_ns = time_ns});
+	place.part[PLACE_THREAD] = where.tid;
+	kept.place = places_add(&idle->threads, &place);
+	timeline_add(idle->parts.store, &kept);
 }
 
 /* ---- devices and threads, over the whole run ---- */
@@ -224,7 +171,7 @@ static void know_thread(struct finishing *f, const struct timeline_record *recor
 	if (same_id(record->place, PLACE_NOWHERE) || record->place.number >= f->idle->threads.count)
 		return;
 	thread = &f->threads[record->place.number];
-	*(record->kind == KIND_BEGIN ? &thread->from_ns : &thread->to_ns) = record->start_ns;
+	*(record->kind == IDLE_KIND_BEGIN ? &thread->from_ns : &thread->to_ns) = record->start_ns;
 }
 
 static uint32_t slot_of(const struct finishing *f, uint64_t ns)
@@ -259,11 +206,11 @@ static bool read_all(struct finishing *f,
 
 static void know(struct finishing *f, const struct timeline_record *record)
 {
-	if (record->kind == KIND_BEGIN || record->kind == KIND_END) {
+	if (record->kind == IDLE_KIND_BEGIN || record->kind == IDLE_KIND_END) {
 		know_thread(f, record);
 		return;
 	}
-	if (record->kind == KIND_OPERATION)
+	if (record->kind == IDLE_KIND_OPERATION)
 		know_device(f, record);
 	f->slots[slot_of(f, record->start_ns)]++;
 }
@@ -433,16 +380,16 @@ static void take_operation(struct finishing *f, const struct timeline_record *re
 static void take(struct finishing *f, const struct timeline_record *record)
 {
 	struct idle_segment *s = &f->segment;
-	bool is_sample = record->kind == KIND_SAMPLE;
+	bool is_sample = record->kind == IDLE_KIND_SAMPLE;
 
 	if (record->start_ns >= s->to_ns || (is_sample && record->start_ns < s->from_ns) ||
 	    (!is_sample && timeline_end_ns(record) <= s->from_ns))
 		return;
-	if (record->kind == KIND_OPERATION)
+	if (record->kind == IDLE_KIND_OPERATION)
 		take_operation(f, record);
 	else if (is_sample)
 		take_activity(f, &s->samples, &s->sample_count, &f->sample_capacity, record);
-	else if (record->kind == KIND_OFF_CPU)
+	else if (record->kind == IDLE_KIND_OFF_CPU)
 		take_activity(f, &s->off_cpu, &s->off_cpu_count, &f->off_cpu_capacity, record);
 }
 
@@ -585,7 +532,7 @@ static void keep_operation(void *addon, const struct addon_operation *operation)
 		return;
 	keep(a,
 	     &(struct timeline_record){
-		     .kind = KIND_OPERATION,
+		     .kind = IDLE_KIND_OPERATION,
 		     .start_ns = o->start_ns,
 		     .duration_ns = o->duration_ns,
 		     .bytes = operation->launched_ns,
@@ -598,7 +545,7 @@ static void keep_time(void *addon, const struct thread_time *time)
 {
 	if (time->kind == ROW_CPU)
 		keep(addon,
-		     &(struct timeline_record){.kind = KIND_SAMPLE,
+		     &(struct timeline_record){.kind = IDLE_KIND_SAMPLE,
 					       .start_ns = time->start_ns,
 					       .duration_ns = 1, /* else no part of it is wanted */
 					       .stack = time->stack},
@@ -608,7 +555,7 @@ static void keep_time(void *addon, const struct thread_time *time)
 static void keep_off_cpu(void *addon, const struct thread_time *time)
 {
 	keep(addon,
-	     &(struct timeline_record){.kind = KIND_OFF_CPU,
+	     &(struct timeline_record){.kind = IDLE_KIND_OFF_CPU,
 				       .start_ns = time->start_ns,
 				       .duration_ns = time->end_ns - time->start_ns,
 				       .stack = time->stack},
@@ -617,44 +564,27 @@ static void keep_off_cpu(void *addon, const struct thread_time *time)
 
 static void begin_thread(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns)
 {
-	keep(addon, &(struct timeline_record){.kind = KIND_BEGIN, .start_ns = time_ns}, process,
-	     tid);
+	keep(addon, &(struct timeline_record){.kind = IDLE_KIND_BEGIN, .start_ns = time_ns},
+	     process, tid);
 }
 
 static void end_thread(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns)
 {
-	keep(addon, &(struct timeline_record){.kind = KIND_END, .start_ns = time_ns}, process, tid);
+	keep(addon, &(struct timeline_record){.kind = IDLE_KIND_END, .start_ns = time_ns}, process,
+	     tid);
 }
 
 /* Adds a kept record. */
 static void take_note(void *addon, const struct profile_item *note)
 {
 	struct idle_addon *a = addon;
-	const struct timeline_record *r = &note->record;
-	const struct idle_where where = {r->correlation, r->shape};
+	const struct idle_where where = {note->record.correlation, note->record.shape};
+	struct timeline_record record = note->record;
 
-	switch (r->error) {
-	case KIND_OPERATION:
-		idle_add_operation(&a->idle, where,
-				   &(struct idle_work){.start_ns = r->start_ns,
-						       .duration_ns = r->duration_ns,
-						       .launched_ns = r->bytes,
-						       .device = r->work,
-						       .launch = r->stack});
-		break;
-	case KIND_SAMPLE:
-		idle_add_sample(&a->idle, where, r->start_ns, r->stack);
-		break;
-	case KIND_OFF_CPU:
-		idle_add_off_cpu(&a->idle, where, r->start_ns, r->duration_ns, r->stack);
-		break;
-	case KIND_BEGIN:
-		idle_begin_thread(&a->idle, where, r->start_ns);
-		break;
-	case KIND_END:
-		idle_end_thread(&a->idle, where, r->start_ns);
-		break;
-	}
+	record.kind = (uint8_t)record.error;
+	record.error = 0;
+	record.correlation = record.shape = 0;
+	idle_add(&a->idle, where, &record);
 }
 
 static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)

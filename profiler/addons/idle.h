@@ -60,25 +60,17 @@ struct idle {
 int idle_init(struct idle *idle, const struct idle_parts *parts, struct quota *memory);
 void idle_release(struct idle *idle);
 
-/*
- * An operation, its launch time (0: unknown) and launch stack. As in busy.h, it only counts with a
- * duration.
- */
-struct idle_work {
-	uint64_t start_ns, duration_ns, launched_ns;
-	uint32_t device;
-	struct stack_id launch;
-};
-void idle_add_operation(struct idle *idle, struct idle_where launcher,
-			const struct idle_work *work);
+/* Events of a thread, as kinds of records. In the store, `place` is the number of the thread. */
+#define IDLE_KIND_OPERATION                                                        \
+	TIMELINE_GPU_OPERATION /* `bytes`: launch time, 0: unknown; `work`: device \
+				*/
+#define IDLE_KIND_SAMPLE TIMELINE_CPU_SAMPLE
+#define IDLE_KIND_OFF_CPU TIMELINE_WAIT
+#define IDLE_KIND_BEGIN TIMELINE_LAUNCH
+#define IDLE_KIND_END TIMELINE_CALL
 
-/* Add an activity of a thread: a sample; a time off the CPU; its start and end, if known. */
-void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns,
-		     struct stack_id stack);
-void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,
-		      struct stack_id stack);
-void idle_begin_thread(struct idle *idle, struct idle_where where, uint64_t time_ns);
-void idle_end_thread(struct idle *idle, struct idle_where where, uint64_t time_ns);
+/* Adds an event. As in busy.h, an operation only counts with a duration. */
+void idle_add(struct idle *idle, struct idle_where where, const struct timeline_record *event);
 
 /* Wanted if there is a store. */
 extern const struct addon addon_idle;

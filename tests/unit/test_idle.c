@@ -84,12 +84,21 @@ static void ran(struct bench *b, uint32_t process, uint32_t tid, uint32_t device
 				      .start_ns = from,
 				      .duration_ns = to - from,
 				      .place = made_place(&b->made, process, tid, device, 7)});
-	idle_add_operation(&b->idle, (struct idle_where){process, tid},
-			   &(struct idle_work){.start_ns = from,
-					       .duration_ns = to - from,
-					       .launched_ns = launched,
-					       .device = device,
-					       .launch = push_text(b, STACK_EMPTY, "launch")});
+	idle_add(&b->idle, (struct idle_where){process, tid},
+		 &(struct timeline_record){.kind = IDLE_KIND_OPERATION,
+					   .start_ns = from,
+					   .duration_ns = to - from,
+					   .bytes = launched,
+					   .work = device,
+					   .stack = push_text(b, STACK_EMPTY, "launch")});
+}
+
+static void add(struct bench *b, struct idle_where where, enum timeline_kind kind,
+		uint64_t start_ns, uint64_t ns, struct stack_id stack)
+{
+	idle_add(&b->idle, where,
+		 &(struct timeline_record){
+			 .kind = kind, .start_ns = start_ns, .duration_ns = ns, .stack = stack});
 }
 
 /* Process 2's device 0 is process 1's device 1. */
@@ -143,15 +152,15 @@ static void rows_of_each_part(void **state)
 	uint32_t work = push_text(b, STACK_EMPTY, "work").number;
 
 	(void)state;
-	idle_begin_thread(&b->idle, where, START + 10);
+	add(b, where, IDLE_KIND_BEGIN, START + 10, 0, STACK_EMPTY);
 	ran(b, 1, 12, 0, START + 100, START + 120, START + 200);
 	ran(b, 1, 12, 0, START + 290, START + 300, START + 400);
-	idle_add_off_cpu(&b->idle, where, START + 50, 30,
-			 push_text(b, STACK_ID(work), "[blocked: read]"));
-	idle_add_off_cpu(&b->idle, where, START + 210, 40,
-			 push_text(b, STACK_ID(work), "[blocked: read]"));
-	idle_add_sample(&b->idle, where, START + 270, STACK_ID(work));
-	idle_end_thread(&b->idle, where, START + 600);
+	add(b, where, IDLE_KIND_OFF_CPU, START + 50, 30,
+	    push_text(b, STACK_ID(work), "[blocked: read]"));
+	add(b, where, IDLE_KIND_OFF_CPU, START + 210, 40,
+	    push_text(b, STACK_ID(work), "[blocked: read]"));
+	add(b, where, IDLE_KIND_SAMPLE, START + 270, 0, STACK_ID(work));
+	add(b, where, IDLE_KIND_END, START + 600, 0, STACK_EMPTY);
 	idle_finish(&b->idle, START, START + 1000, 1000);
 	assert_int_equal(sum_below(b, "[GPU 0 idle];"), 1000 - 180);
 	assert_int_equal(
@@ -236,12 +245,11 @@ static void idle_and_busy_add_up(void **state)
 			    process == 1 ? (uint32_t)prng_below(&p, 2) : 0,
 			    prng_chance(&p, 80) ? prng_below(&p, from + 1) : 0, from,
 			    from + prng_below(&p, 600));
-			idle_add_off_cpu(&b->idle,
-					 (struct idle_where){process, (uint32_t)prng_below(&p, 3)},
-					 prng_below(&p, RUN), prng_below(&p, 900),
-					 push_text(b, STACK_EMPTY, "off"));
-			idle_add_sample(&b->idle, (struct idle_where){process, 1},
-					prng_below(&p, RUN), push_text(b, STACK_EMPTY, "on"));
+			add(b, (struct idle_where){process, (uint32_t)prng_below(&p, 3)},
+			    IDLE_KIND_OFF_CPU, prng_below(&p, RUN), prng_below(&p, 900),
+			    push_text(b, STACK_EMPTY, "off"));
+			add(b, (struct idle_where){process, 1}, IDLE_KIND_SAMPLE,
+			    prng_below(&p, RUN), 0, push_text(b, STACK_EMPTY, "on"));
 		}
 		assert_int_equal(timeline_finish(b->made.timeline), 0);
 		b->made.made.result.timeline = b->made.timeline;
@@ -270,7 +278,7 @@ static void nothing_ran(void **state)
 	struct bench *b = begin();
 
 	(void)state;
-	idle_add_sample(&b->idle, (struct idle_where){1, 12}, START + 270, STACK_EMPTY);
+	add(b, (struct idle_where){1, 12}, IDLE_KIND_SAMPLE, START + 270, 0, STACK_EMPTY);
 	idle_finish(&b->idle, START, START + 1000, 1000);
 	assert_int_equal(b->ledger.devices, 0);
 	assert_int_equal(sum_below(b, ""), 0);
