@@ -170,9 +170,7 @@ uint64_t addons_whole_from(const struct addons *a)
 
 void addons_finish(struct addons *a)
 {
-	for (uint32_t i = 0; i < a->count; i++)
-		if (a->list[i].addon->finish)
-			a->list[i].addon->finish(a->list[i].state);
+	CALL(a, finish);
 }
 
 void addons_note(struct addons *a, const struct profile_item *note)

@@ -131,9 +131,8 @@ int devices_note_context(struct devices *d, uint32_t process, const struct gpu_e
 
 void devices_use(struct devices *d, uint32_t process, uint32_t id)
 {
-	struct device *device;
+	struct device *device = find_described(d, process, id);
 
-	device = find_described(d, process, id);
 	if (device && !device->is_used) {
 		device->is_used = true;
 		d->is_labelled = false;
@@ -177,17 +176,13 @@ static void plain_label(const struct device *device, char label[DEVICE_LABEL_BYT
 
 void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
 {
-	struct device unlabelled = {.id = device->id, .number = device->id};
+	struct device unlabelled = *device;
 
-	if (device->label[0]) {
+	unlabelled.number = device->id;
+	if (device->label[0])
 		snprintf(label, DEVICE_LABEL_BYTES, "%s", device->label);
-		return;
-	}
-	unlabelled.is_mig = device->is_mig;
-	unlabelled.is_mps = device->is_mps;
-	unlabelled.gpu_instance = device->gpu_instance;
-	unlabelled.compute_instance = device->compute_instance;
-	plain_label(&unlabelled, label);
+	else
+		plain_label(&unlabelled, label);
 }
 
 const struct device *devices_find(const struct devices *d, uint32_t process, uint32_t id)
@@ -195,19 +190,11 @@ const struct device *devices_find(const struct devices *d, uint32_t process, uin
 	return find(d, process, id);
 }
 
-static bool is_entry(const struct device *device, uint32_t process, uint32_t id)
-{
-	return device->process == process && device->id == id;
-}
-
 uint32_t devices_key(struct devices *d, uint32_t process, uint32_t id)
 {
-	struct device *device;
+	struct device *device = d->last < d->count ? &d->list[d->last] : NULL;
 
-	if (d->last < d->count && is_entry(&d->list[d->last], process, id) &&
-	    device_has_uuid(&d->list[d->last]))
-		device = &d->list[d->last];
-	else
+	if (!device || device->process != process || device->id != id || !device_has_uuid(device))
 		device = find_described(d, process, id);
 	if (!device)
 		return DEVICES_NO_KEY;

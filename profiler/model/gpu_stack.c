@@ -9,6 +9,7 @@
 /* The memo is cleared when it is full, or the quota is exhausted. */
 #define MEMO_MAX (1u << 18)
 
+#define CAPTURES UINT32_MAX /* a pair of stacks; no work has this kind */
 #define NO_WAITER ((struct stack_id){UINT32_MAX})
 
 struct gpu_stack_key {
@@ -57,22 +58,14 @@ static struct gpu_stack_key key_of(const struct gpu_work_origin *origin, struct 
 	return key;
 }
 
-static uint32_t find(const struct gpu_stacks *c, const struct gpu_stack_key *key)
+static void remember(struct gpu_stacks *c, const struct gpu_stack_entry *entry)
 {
-	return record_find_hashed(&c->memo, hash_key(key), key);
-}
-
-static void remember(struct gpu_stacks *c, const struct gpu_stack_key *key, struct stack_id stack)
-{
-	const struct gpu_stack_entry gpu_stack_entry = {*key, stack};
-
-	if (c->memo.count == MEMO_MAX ||
-	    !quota_extend(c->memory, c->memo.count, &c->paid,
-			  sizeof(gpu_stack_entry) + HASH_INDEX_ENTRY_BYTES)) {
+	if (c->memo.count == MEMO_MAX || !quota_extend(c->memory, c->memo.count, &c->paid,
+						       sizeof(*entry) + HASH_INDEX_ENTRY_BYTES)) {
 		hash_index_release(&c->memo.set.index);
 		c->memo.count = 0;
 	}
-	record_add_hashed(&c->memo, hash_key(key), &gpu_stack_entry);
+	record_add_hashed(&c->memo, hash_key(&entry->key), entry);
 }
 
 void gpu_stack_forget(struct gpu_stacks *c)
@@ -99,16 +92,14 @@ static struct stack_id append(struct gpu_stacks *c, struct stack_id outer, struc
 static struct stack_id append_launch(struct gpu_stacks *c, struct stack_id outer,
 				     const struct gpu_work_origin *o)
 {
-	if (same_id(o->launch, LAUNCH_UNKNOWN))
-		outer = mark(c, outer, PSEUDO_NO_LAUNCH);
-	else if (same_id(o->launch, LAUNCH_BY_KERNEL))
-		outer = mark(c, outer, PSEUDO_KERNEL_LAUNCH);
-	else if (same_id(o->launch, LAUNCH_EARLIER))
-		outer = mark(c, outer, PSEUDO_EARLIER);
-	else if (same_id(o->launch, LAUNCH_SKIPPED))
-		outer = mark(c, outer, PSEUDO_SKIPPED);
-	else if (!same_id(o->launch, LAUNCH_NONE_NEEDED))
+	static const char *const marks[] = {PSEUDO_NO_LAUNCH, NULL, PSEUDO_KERNEL_LAUNCH,
+					    PSEUDO_EARLIER, PSEUDO_SKIPPED};
+	uint32_t number = UINT32_MAX - o->launch.number; /* LAUNCH_MARK() */
+
+	if (number >= sizeof(marks) / sizeof(marks[0]))
 		outer = append(c, outer, (struct stack_id){o->launch.number});
+	else if (marks[number])
+		outer = mark(c, outer, marks[number]);
 	if (same_id(o->capture, CAPTURE_NONE))
 		return outer;
 	if (same_id(o->capture, CAPTURE_UNSEEN))
@@ -127,62 +118,73 @@ static struct stack_id append_work(struct gpu_stacks *c, struct stack_id outer,
 	return stack_table_push_text(c->stacks, outer, FRAME_GPU_WORK, work_frame(o->work));
 }
 
-struct stack_id gpu_stack_work(struct gpu_stacks *c, const struct gpu_work_origin *origin)
-{
-	const struct gpu_stack_key key = key_of(origin, NO_WAITER);
-	uint32_t at = find(c, &key);
-	struct stack_id stack;
-
-	if (at != RECORD_NONE)
-		return c->memo.list[at].stack;
-	stack = append_work(c, append_launch(c, STACK_EMPTY, origin), origin);
-	remember(c, &key, stack);
-	return stack;
-}
-
-struct stack_id gpu_stack_captures(struct gpu_stacks *c, struct stack_id outer,
-				   struct stack_id inner)
-{
-	/* no work has kind UINT32_MAX */
-	const struct gpu_work_origin pair = {
-		.launch = launched_at(outer), .capture = captured_at(inner), .work = UINT32_MAX};
-	const struct gpu_stack_key key = key_of(&pair, NO_WAITER);
-	uint32_t at = find(c, &key);
-	struct stack_id stack;
-
-	if (at != RECORD_NONE)
-		return c->memo.list[at].stack;
-	stack = append(c, mark(c, append(c, STACK_EMPTY, outer), PSEUDO_CAPTURED), inner);
-	remember(c, &key, stack);
-	return stack;
-}
-
 static struct stack_id push_wait(struct gpu_stacks *c, struct stack_id outer, bool spins)
 {
 	return stack_table_push_text(c->stacks, outer, spins ? FRAME_SPIN : FRAME_WAIT,
 				     spins ? PSEUDO_SPINNING : PSEUDO_WAITING);
 }
 
+static struct stack_id compose(struct gpu_stacks *c, const struct gpu_stack_key *key)
+{
+	const struct gpu_work_origin *o = &key->origin;
+	struct stack_id stack;
+
+	if (o->work == CAPTURES) {
+		stack = append(c, STACK_EMPTY, (struct stack_id){o->launch.number});
+		return append(c, mark(c, stack, PSEUDO_CAPTURED),
+			      (struct stack_id){o->capture.number});
+	}
+	if (same_id(key->waiter, NO_WAITER))
+		return append_work(c, append_launch(c, STACK_EMPTY, o), o);
+	stack = push_wait(c, append(c, STACK_EMPTY, key->waiter), key->spins);
+	stack = append_work(c, stack, o);
+	return same_id(o->launch, LAUNCH_NONE_NEEDED)
+		       ? stack
+		       : append_launch(c, mark(c, stack, PSEUDO_LAUNCHED), o);
+}
+
+/* Returns the stack for a key, from the memo if possible. */
+static struct stack_id stack_of(struct gpu_stacks *c, const struct gpu_stack_key *key)
+{
+	uint32_t at = record_find_hashed(&c->memo, hash_key(key), key);
+	struct gpu_stack_entry entry;
+
+	if (at != RECORD_NONE)
+		return c->memo.list[at].stack;
+	memset(&entry, 0, sizeof(entry));
+	entry.key = *key;
+	entry.stack = compose(c, key);
+	remember(c, &entry);
+	return entry.stack;
+}
+
+struct stack_id gpu_stack_work(struct gpu_stacks *c, const struct gpu_work_origin *origin)
+{
+	const struct gpu_stack_key key = key_of(origin, NO_WAITER);
+
+	return stack_of(c, &key);
+}
+
+struct stack_id gpu_stack_captures(struct gpu_stacks *c, struct stack_id outer,
+				   struct stack_id inner)
+{
+	const struct gpu_work_origin pair = {
+		.launch = launched_at(outer), .capture = captured_at(inner), .work = CAPTURES};
+	const struct gpu_stack_key key = key_of(&pair, NO_WAITER);
+
+	return stack_of(c, &key);
+}
+
 struct stack_id gpu_stack_wait(struct gpu_stacks *c, struct stack_id waiter, bool spins,
 			       const struct gpu_work_origin *origin)
 {
 	struct gpu_stack_key key;
-	struct stack_id stack;
-	uint32_t at;
 
 	if (!origin)
 		return push_wait(c, append(c, STACK_EMPTY, waiter), spins);
 	key = key_of(origin, waiter);
 	key.spins = spins;
-	at = find(c, &key);
-	if (at != RECORD_NONE)
-		return c->memo.list[at].stack;
-	stack = push_wait(c, append(c, STACK_EMPTY, waiter), spins);
-	stack = append_work(c, stack, origin);
-	if (!same_id(origin->launch, LAUNCH_NONE_NEEDED))
-		stack = append_launch(c, mark(c, stack, PSEUDO_LAUNCHED), origin);
-	remember(c, &key, stack);
-	return stack;
+	return stack_of(c, &key);
 }
 
 struct stack_id gpu_stack_stall(struct gpu_stacks *c, const struct gpu_work_origin *origin)

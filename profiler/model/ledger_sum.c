@@ -4,10 +4,12 @@
 #include <stddef.h>
 #include <string.h>
 #include "profiler/model/ledger_counts.h"
+#include "symbolize/util/number.h"
 #include "symbolize/util/saturate.h"
 
 struct summed_count {
-	uint16_t offset, size;
+	uint16_t offset;
+	uint8_t size;
 };
 
 static const struct summed_count counts[] = {
@@ -17,36 +19,16 @@ static const struct summed_count counts[] = {
 #define NO_COUNT(number, member)
 	LEDGER_COUNTS(NAMED, COUNT, NO_COUNT)};
 
-static void add_wide(char *sum, const char *more)
-{
-	uint64_t count, add;
-
-	memcpy(&count, sum, sizeof(count));
-	memcpy(&add, more, sizeof(add));
-	saturated_add(&count, add);
-	memcpy(sum, &count, sizeof(count));
-}
-
-static void add_narrow(char *sum, const char *more)
-{
-	uint32_t count, add;
-
-	memcpy(&count, sum, sizeof(count));
-	memcpy(&add, more, sizeof(add));
-	count = add <= UINT32_MAX - count ? count + add : UINT32_MAX;
-	memcpy(sum, &count, sizeof(count));
-}
+#define COUNTS (sizeof(counts) / sizeof(counts[0]))
 
 static void add_counts(struct ledger *sum, const struct ledger *more)
 {
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		char *to = (char *)sum + counts[i].offset;
-		const char *from = (const char *)more + counts[i].offset;
+	for (const struct summed_count *c = counts; c < counts + COUNTS; c++) {
+		uint64_t count = saturated_sum(number_load(sum, c->offset, c->size),
+					       number_load(more, c->offset, c->size));
 
-		if (counts[i].size == sizeof(uint64_t))
-			add_wide(to, from);
-		else
-			add_narrow(to, from);
+		if (!number_store(sum, c->offset, c->size, count))
+			number_store(sum, c->offset, c->size, UINT32_MAX);
 	}
 }
 

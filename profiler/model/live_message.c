@@ -5,6 +5,11 @@
 #include <string.h>
 #include "symbolize/util/array.h"
 
+static bool is_code(uint32_t kind)
+{
+	return kind == FRAME_CODE || kind == FRAME_RETURN || kind == FRAME_CALL;
+}
+
 /* ---- writing ---- */
 
 void live_writer_release(struct live_writer *w)
@@ -59,12 +64,10 @@ static void put_file(struct live_writer *w, const struct collected *in, uint32_t
 static void put_frame(struct live_writer *w, const struct collected *in, struct stack_id stack)
 {
 	const struct frame *frame = stack_table_frame(in->stacks, stack);
-	bool is_code = frame->kind == FRAME_CODE || frame->kind == FRAME_RETURN ||
-		       frame->kind == FRAME_CALL;
 
 	put_u32(w, frame->kind);
 	put_u32(w, frame->line);
-	if (!is_code) {
+	if (!is_code(frame->kind)) {
 		put_text(w, frame->text);
 		put_text(w, frame->file);
 		return;
@@ -171,7 +174,7 @@ static bool get_frame(struct live_reader *r, struct live_frame *frame)
 	if (!get(r, &frame->kind, sizeof(frame->kind)) ||
 	    !get(r, &frame->line, sizeof(frame->line)))
 		return false;
-	if (frame->kind != FRAME_CODE && frame->kind != FRAME_RETURN && frame->kind != FRAME_CALL)
+	if (!is_code(frame->kind))
 		return get_text(r, &frame->text) && get_text(r, &frame->file);
 	if (!get(r, &frame->code, sizeof(frame->code)))
 		return false;

@@ -13,7 +13,6 @@
 void live_sums_release(struct live_sums *s)
 {
 	free(s->frames);
-	free(s->frame_stacks);
 	free(s->listed);
 	free(s->site_of);
 	record_set_release(&s->sites.set);
@@ -23,7 +22,7 @@ void live_sums_release(struct live_sums *s)
 void live_sums_begin(struct live_sums *s)
 {
 	for (uint32_t i = 0; i < s->listed_count; i++)
-		s->frames[s->listed[i]] = (struct live_sum){0, 0};
+		s->frames[s->listed[i]].sum = (struct live_sum){0, 0};
 	for (uint32_t i = 0; i < s->sites.count; i++)
 		s->sites.list[i].sum = (struct live_sum){0, 0};
 	memset(s->whole, 0, sizeof(s->whole));
@@ -34,46 +33,12 @@ void live_sums_begin(struct live_sums *s)
 	s->is_whole = true;
 }
 
-/* ---- room ---- */
-
-/* Grows an array of `capacity` elements to `wanted`; the new ones are zero. */
-static bool grow(void *array, uint32_t capacity, uint32_t wanted, size_t size)
-{
-	void **items = array;
-	void *grown = realloc(*items, wanted * size);
-
-	if (!grown)
-		return false;
-	memset((char *)grown + capacity * size, 0, (wanted - capacity) * size);
-	*items = grown;
-	return true;
-}
-
-static uint32_t enlarged(uint32_t capacity, uint32_t wanted)
-{
-	return wanted > capacity + capacity / 2 ? wanted : capacity + capacity / 2;
-}
-
 static bool make_room(struct live_sums *s, const struct stack_table *stacks)
 {
-	uint32_t frames = stack_table_frame_count(stacks), count = stack_table_count(stacks);
-
-	if (frames > s->frame_capacity) {
-		uint32_t wanted = enlarged(s->frame_capacity, frames);
-
-		if (!grow(&s->frames, s->frame_capacity, wanted, sizeof(*s->frames)) ||
-		    !grow(&s->frame_stacks, s->frame_capacity, wanted, sizeof(*s->frame_stacks)))
-			return false;
-		s->frame_capacity = wanted;
-	}
-	if (count > s->stack_capacity) {
-		uint32_t wanted = enlarged(s->stack_capacity, count);
-
-		if (!grow(&s->site_of, s->stack_capacity, wanted, sizeof(*s->site_of)))
-			return false;
-		s->stack_capacity = wanted;
-	}
-	return true;
+	return array_extend(&s->frames, &s->frame_count, stack_table_frame_count(stacks),
+			    &s->frame_capacity, sizeof(*s->frames)) &&
+	       array_extend(&s->site_of, &s->stack_count, stack_table_count(stacks),
+			    &s->stack_capacity, sizeof(*s->site_of));
 }
 
 /* ---- sites ---- */
@@ -115,11 +80,12 @@ static void unify(struct live_sums *s, const struct stack_table *table,
 		  struct stack_id found[LIVE_SITE_FRAMES])
 {
 	for (uint32_t i = 0; i < LIVE_SITE_FRAMES && !same_id(found[i], STACK_EMPTY); i++) {
-		uint32_t frame = stack_table_frame_number(table, found[i]);
+		struct stack_id *stack =
+			&s->frames[stack_table_frame_number(table, found[i])].stack;
 
-		if (same_id(s->frame_stacks[frame], STACK_EMPTY))
-			s->frame_stacks[frame] = found[i];
-		found[i] = s->frame_stacks[frame];
+		if (same_id(*stack, STACK_EMPTY))
+			*stack = found[i];
+		found[i] = *stack;
 	}
 }
 
@@ -150,19 +116,20 @@ static void add(struct live_sum *to, const struct profile_row *row)
 static void add_to_frame(struct live_sums *s, const struct stack_table *table,
 			 const struct profile_row *row)
 {
-	uint32_t frame = stack_table_frame_number(table, row->stack);
+	uint32_t number = stack_table_frame_number(table, row->stack);
+	struct live_frame_sum *frame = &s->frames[number];
 
-	if (s->frames[frame].count == 0 && s->frames[frame].ns == 0) {
+	if (frame->sum.count == 0 && frame->sum.ns == 0) {
 		if (!array_make_room(&s->listed, s->listed_count, &s->listed_capacity,
 				     sizeof(*s->listed))) {
 			s->is_whole = false;
 			return;
 		}
-		s->listed[s->listed_count++] = frame;
+		s->listed[s->listed_count++] = number;
 	}
-	if (same_id(s->frame_stacks[frame], STACK_EMPTY))
-		s->frame_stacks[frame] = row->stack;
-	add(&s->frames[frame], row);
+	if (same_id(frame->stack, STACK_EMPTY))
+		frame->stack = row->stack;
+	add(&frame->sum, row);
 }
 
 /* Returns the stack outside of a spinning wait, like result_computing_stack(). */
@@ -362,10 +329,10 @@ uint32_t live_sums_pick(struct live_sums *s, const struct collected *in, enum li
 		offer(picks, &count, max, &s->sites.list[i].sum, s->sites.list[i].stacks,
 		      LIVE_SITE_FRAMES);
 	for (uint32_t i = 0; table != LIVE_SITES && i < s->listed_count; i++) {
-		const struct stack_id *stack = &s->frame_stacks[s->listed[i]];
+		const struct live_frame_sum *frame = &s->frames[s->listed[i]];
 
-		if (is_gpu(stack_table_frame(in->stacks, *stack)) == (table == LIVE_KERNELS))
-			offer(picks, &count, max, &s->frames[s->listed[i]], stack, 1);
+		if (is_gpu(stack_table_frame(in->stacks, frame->stack)) == (table == LIVE_KERNELS))
+			offer(picks, &count, max, &frame->sum, &frame->stack, 1);
 	}
 	qsort(picks, count, sizeof(*picks), by_time);
 	s->spent_ns += monotonic_ns() - begun;

@@ -54,12 +54,14 @@ struct live_sums {
 	uint64_t renumbered;                /* as in struct collected */
 	struct live_sum whole[LIVE_TABLES]; /* totals of the pass */
 	/* by frame number: kernels and functions have no common frames */
-	struct live_sum *frames;
-	struct stack_id *frame_stacks; /* a stack with that innermost frame */
-	uint32_t *listed;              /* frames with a sum, in order of appearance */
-	uint32_t frame_capacity, listed_count, listed_capacity;
+	struct live_frame_sum {
+		struct live_sum sum;
+		struct stack_id stack; /* a stack with this innermost frame */
+	} * frames;
+	uint32_t *listed; /* frames with a sum, in order of appearance */
+	uint32_t frame_count, frame_capacity, listed_count, listed_capacity;
 	uint32_t *site_of; /* by stack: its site + 1; 0: not determined yet */
-	uint32_t stack_capacity;
+	uint32_t stack_count, stack_capacity;
 	RECORD_SET(struct live_site) sites;
 	bool is_whole;
 	uint64_t spent_ns; /* on the pass */

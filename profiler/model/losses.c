@@ -2,15 +2,16 @@
 #include "profiler/model/losses.h"
 
 #include <stddef.h>
-#include <string.h>
 #include "profiler/model/ledger_counts.h"
+#include "symbolize/util/number.h"
 #include "symbolize/util/saturate.h"
 
 enum severity { NO_LOSS, INCOMPLETE, LOSS };
 enum summary { TOLD, LISTED };
 
 struct named_count {
-	uint16_t offset, size; /* struct ledger's member */
+	uint16_t offset; /* in struct ledger */
+	uint8_t size;
 	enum severity severity;
 	enum summary summary;
 	const char *key, *what;
@@ -31,15 +32,8 @@ static const struct named_count named[] = {
 
 static uint64_t count_of(const struct ledger *l, const struct named_count *c, uint64_t not_kept)
 {
-	const char *at = (const char *)l + c->offset;
-	uint32_t small;
-	uint64_t count;
+	uint64_t count = number_load(l, c->offset, c->size);
 
-	if (c->size == sizeof(small)) {
-		memcpy(&small, at, sizeof(small));
-		return small;
-	}
-	memcpy(&count, at, sizeof(count));
 	return c->offset == offsetof(struct ledger, bounds.stacks) ? saturated_sum(count, not_kept)
 								   : count;
 }

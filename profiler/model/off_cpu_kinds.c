@@ -14,7 +14,8 @@
 #define CALL_FUTEX_WAITV 449
 #define CALL_FUTEX_WAIT 455
 
-static const uint8_t calls[STACK_OFF_CPU_CALLS] = {
+/* By system call, or enum stack_off_cpu_kind. */
+static const uint8_t kinds[] = {
 	[SYS_accept] = OFF_CPU_ACCEPT,
 	[SYS_accept4] = OFF_CPU_ACCEPT,
 	[SYS_connect] = OFF_CPU_CONNECT,
@@ -91,6 +92,13 @@ static const uint8_t calls[STACK_OFF_CPU_CALLS] = {
 	[SYS_pwrite64] = OFF_CPU_WRITE,
 	[SYS_pwritev] = OFF_CPU_WRITE,
 	[SYS_pwritev2] = OFF_CPU_WRITE,
+	[STACK_OFF_CPU_RUNNABLE] = OFF_CPU_RUNNABLE,
+	[STACK_OFF_CPU_NEW] = OFF_CPU_RUNNABLE,
+	[STACK_OFF_CPU_DISK] = OFF_CPU_DISK,
+	[STACK_OFF_CPU_PAGE_FAULT] = OFF_CPU_PAGE_FAULT,
+	[STACK_OFF_CPU_STOPPED] = OFF_CPU_STOPPED,
+	[STACK_OFF_CPU_EXITING] = OFF_CPU_EXIT,
+	[STACK_OFF_CPU_GIL] = OFF_CPU_GIL,
 };
 
 static const char *const names[OFF_CPU_KINDS] = {
@@ -147,35 +155,14 @@ static enum off_cpu_kind kind_by_file(bool writes, uint32_t file_type)
 	}
 }
 
-static enum off_cpu_kind kind_of_call(uint32_t number, uint32_t file_type)
+enum off_cpu_kind off_cpu_kind_of(uint32_t number, uint32_t file_type)
 {
-	enum off_cpu_kind kind = (enum off_cpu_kind)calls[number];
+	enum off_cpu_kind kind =
+		number < sizeof(kinds) ? (enum off_cpu_kind)kinds[number] : OFF_CPU_OTHER;
 
 	return kind == OFF_CPU_READ || kind == OFF_CPU_WRITE
 		       ? kind_by_file(kind == OFF_CPU_WRITE, file_type)
 		       : kind;
-}
-
-enum off_cpu_kind off_cpu_kind_of(uint32_t number, uint32_t file_type)
-{
-	switch (number) {
-	case STACK_OFF_CPU_RUNNABLE:
-	case STACK_OFF_CPU_NEW:
-		return OFF_CPU_RUNNABLE;
-	case STACK_OFF_CPU_DISK:
-		return OFF_CPU_DISK;
-	case STACK_OFF_CPU_PAGE_FAULT:
-		return OFF_CPU_PAGE_FAULT;
-	case STACK_OFF_CPU_STOPPED:
-		return OFF_CPU_STOPPED;
-	case STACK_OFF_CPU_GIL:
-		return OFF_CPU_GIL;
-	case STACK_OFF_CPU_EXITING:
-		return OFF_CPU_EXIT;
-	default:
-		return number < STACK_OFF_CPU_CALLS ? kind_of_call(number, file_type)
-						    : OFF_CPU_OTHER;
-	}
 }
 
 const char *off_cpu_name(enum off_cpu_kind kind)

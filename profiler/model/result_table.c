@@ -47,7 +47,8 @@ void result_tables_borrow(struct result_tables *t, const struct table_kind *kind
 	table->is_there = table->is_borrowed = true;
 }
 
-void table_lose(const struct table_kind *kind, struct ledger *ledger, const void *row)
+/* Counts a lost row. `ledger` may be NULL. */
+static void lose(const struct table_kind *kind, struct ledger *ledger, const void *row)
 {
 	if (!ledger)
 		return;
@@ -172,7 +173,7 @@ void result_tables_count(struct result_tables *t, const struct table_kind *kind,
 			 struct ledger *ledger)
 {
 	if (result_tables_add(t, kind, row, NULL) != TABLE_OK)
-		table_lose(kind, ledger, row);
+		lose(kind, ledger, row);
 }
 
 bool result_table_sum(struct result_table *table, const struct table_kind *kind, const void *row)
@@ -255,7 +256,7 @@ static int copy_row(const struct copy *copy, const struct table_kind *kind, cons
 	added = err ? TABLE_FULL : result_tables_add(copy->to, kind, row, number);
 	if (added == TABLE_FULL) {
 		*number = TABLE_NO_ROW;
-		table_lose(kind, copy->how->ledger, row);
+		lose(kind, copy->how->ledger, row);
 		return 0;
 	}
 	return added == TABLE_OK ? 0 : added == TABLE_REFUSED ? -E2BIG : -ENOMEM;

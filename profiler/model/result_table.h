@@ -174,9 +174,6 @@ enum table_added result_tables_add(struct result_tables *tables, const struct ta
 void result_tables_count(struct result_tables *tables, const struct table_kind *kind,
 			 const void *row, struct ledger *ledger);
 
-/* Counts a lost row. `ledger` may be NULL. */
-void table_lose(const struct table_kind *kind, struct ledger *ledger, const void *row);
-
 /* Sets the rows of a table to another owner's, which must outlive the tables. */
 void result_tables_borrow(struct result_tables *tables, const struct table_kind *kind,
 			  const void *rows, uint32_t count);
