@@ -38,17 +38,17 @@ struct finishing {
 	uint64_t from_ns, to_ns;
 };
 
-int idle_init(struct idle *idle, const struct idle_parts *parts, struct quota *memory)
+int idle_init(struct idle *idle, const struct addon_parts *parts)
 {
-	idle->parts = *parts;
-	if (!parts->segment_records)
-		idle->parts.segment_records = IDLE_SEGMENT_RECORDS;
-	if (!parts->segment_max)
-		idle->parts.segment_max = IDLE_SEGMENT_MAX;
+	idle->parts = parts;
+	if (!idle->segment_records)
+		idle->segment_records = IDLE_SEGMENT_RECORDS;
+	if (!idle->segment_max)
+		idle->segment_max = IDLE_SEGMENT_MAX;
 	if (places_init(&idle->threads, 1u << PLACE_PROCESS | 1u << PLACE_THREAD) != 0 ||
 	    places_init(&idle->devices, 1u << PLACE_PROCESS | 1u << PLACE_DEVICE) != 0)
 		return -ENOMEM;
-	idle->threads.memory = idle->devices.memory = memory;
+	idle->threads.memory = idle->devices.memory = parts->from_target;
 	return 0;
 }
 
@@ -59,6 +59,11 @@ void idle_release(struct idle *idle)
 }
 
 /* ---- input ---- */
+
+static struct ledger_idle *ledger_of(const struct idle *idle)
+{
+	return &idle->parts->sink->ledger->idle;
+}
 
 /* Returns the number of devices. Programs may claim any number, so they are limited. */
 static uint32_t device_count(const struct idle *idle)
@@ -79,13 +84,13 @@ void idle_add(struct idle *idle, struct idle_where where, const struct timeline_
 		place.part[PLACE_DEVICE] = event->work;
 		kept.work = places_add(&idle->devices, &place).number;
 		if (kept.work >= IDLE_DEVICES_MAX) {
-			idle->parts.ledger->lost++;
+			ledger_of(idle)->lost++;
 			return;
 		}
 	}
 	place.part[PLACE_THREAD] = where.tid;
 	kept.place = places_add(&idle->threads, &place);
-	timeline_add(idle->parts.store, &kept);
+	timeline_add(idle->parts->idle_store, &kept);
 }
 
 /* ---- devices and threads, over the whole run ---- */
@@ -93,9 +98,9 @@ void idle_add(struct idle *idle, struct idle_where where, const struct timeline_
 static bool is_same_device(const struct idle *idle, const struct place *a, const struct place *b)
 {
 	const struct device *x =
-		devices_find(idle->parts.devices, a->part[PLACE_PROCESS], a->part[PLACE_DEVICE]);
+		devices_find(idle->parts->devices, a->part[PLACE_PROCESS], a->part[PLACE_DEVICE]);
 	const struct device *y =
-		devices_find(idle->parts.devices, b->part[PLACE_PROCESS], b->part[PLACE_DEVICE]);
+		devices_find(idle->parts->devices, b->part[PLACE_PROCESS], b->part[PLACE_DEVICE]);
 
 	return x && y ? device_is_same(x, y)
 		      : !x && !y && a->part[PLACE_DEVICE] == b->part[PLACE_DEVICE];
@@ -104,7 +109,7 @@ static bool is_same_device(const struct idle *idle, const struct place *a, const
 /* Returns the process and number by which busy.h labels the device: the first that described it. */
 static struct root root_of(const struct idle *idle, const struct place *place)
 {
-	const struct devices *devices = idle->parts.devices;
+	const struct devices *devices = idle->parts->devices;
 	const struct device *own =
 		devices_find(devices, place->part[PLACE_PROCESS], place->part[PLACE_DEVICE]);
 
@@ -194,7 +199,7 @@ static uint64_t slot_start(const struct finishing *f, uint32_t slot)
 static bool read_all(struct finishing *f,
 		     void (*take)(struct finishing *f, const struct timeline_record *record))
 {
-	struct timeline_reader *reader = timeline_reader_new(f->idle->parts.store);
+	struct timeline_reader *reader = timeline_reader_new(f->idle->parts->idle_store);
 	const struct timeline_record *record;
 	int more = reader ? 1 : -1;
 
@@ -219,7 +224,7 @@ static void know(struct finishing *f, const struct timeline_record *record)
 
 static struct stack_id push(const struct finishing *f, struct stack_id outer, const char *text)
 {
-	return stack_table_push_text(f->idle->parts.stacks, outer, FRAME_MARK, text);
+	return stack_table_push_text(f->idle->parts->stacks, outer, FRAME_MARK, text);
 }
 
 static void name_root(const struct finishing *f, uint32_t number, char text[ROOT_BYTES])
@@ -227,21 +232,21 @@ static void name_root(const struct finishing *f, uint32_t number, char text[ROOT
 	const struct root *root = &f->roots[number];
 	char label[DEVICE_LABEL_BYTES];
 
-	devices_label(f->idle->parts.devices, root->process, root->id, label);
+	devices_label(f->idle->parts->devices, root->process, root->id, label);
 	snprintf(text, ROOT_BYTES, PSEUDO_IDLE_START "%s" PSEUDO_IDLE_END, label);
 }
 
 static void make_roots(struct finishing *f)
 {
-	const struct idle_parts *parts = &f->idle->parts;
+	const struct addon_parts *parts = f->idle->parts;
 	char text[ROOT_BYTES];
 	const char *kept;
 
 	for (uint32_t i = 0; i < device_count(f->idle); i++) {
 		if (!f->devices[i].is_used)
 			continue;
-		parts->ledger->devices++;
-		saturated_add(&parts->ledger->whole_ns, f->to_ns - f->from_ns);
+		ledger_of(f->idle)->devices++;
+		saturated_add(&ledger_of(f->idle)->whole_ns, f->to_ns - f->from_ns);
 		name_root(f, i, text);
 		kept = parts->keep(parts->context, text);
 		f->roots[i].stack = stack_table_push_text(
@@ -325,7 +330,7 @@ static bool has_stack(const struct idle_charge *charge, const char *mark)
 static void add_row(void *context, const struct idle_charge *charge)
 {
 	struct finishing *f = context;
-	const struct idle_parts *parts = &f->idle->parts;
+	const struct addon_parts *parts = f->idle->parts;
 	const struct root *root = &f->roots[charge->device];
 	const char *mark = mark_of(charge->part, charge->reason);
 	struct place place = place_of(f, charge);
@@ -338,9 +343,9 @@ static void add_row(void *context, const struct idle_charge *charge)
 		stack = stack_table_append(parts->stacks, stack, charge->stack);
 	if (mark)
 		stack = push(f, stack, mark);
-	profile_add(parts->profile, ROW_IDLE, stack, places_add(parts->places, &place), charge->ns,
-		    0);
-	saturated_add(sum_of(parts->ledger, charge->part, charge->reason), charge->ns);
+	profile_add(parts->sink->profile, ROW_IDLE, stack, places_add(parts->places, &place),
+		    charge->ns, 0);
+	saturated_add(sum_of(ledger_of(f->idle), charge->part, charge->reason), charge->ns);
 }
 
 /* ---- segments ---- */
@@ -348,9 +353,9 @@ static void add_row(void *context, const struct idle_charge *charge)
 static void take_activity(struct finishing *f, struct idle_activity **list, uint32_t *count,
 			  uint32_t *capacity, const struct timeline_record *record)
 {
-	if (*count >= f->idle->parts.segment_max ||
+	if (*count >= f->idle->segment_max ||
 	    !array_make_room(list, *count, capacity, sizeof(**list)))
-		f->idle->parts.ledger->lost++;
+		ledger_of(f->idle)->lost++;
 	else
 		(*list)[(*count)++] =
 			(struct idle_activity){record->start_ns, timeline_end_ns(record),
@@ -363,10 +368,10 @@ static void take_operation(struct finishing *f, const struct timeline_record *re
 
 	if (record->work >= device_count(f->idle))
 		return;
-	if (s->operation_count >= f->idle->parts.segment_max ||
+	if (s->operation_count >= f->idle->segment_max ||
 	    !array_make_room(&s->operations, s->operation_count, &f->operation_capacity,
 			     sizeof(*s->operations)))
-		f->idle->parts.ledger->lost++;
+		ledger_of(f->idle)->lost++;
 	else
 		s->operations[s->operation_count++] =
 			(struct idle_operation){.start_ns = record->start_ns,
@@ -404,7 +409,7 @@ static bool charge_segments(struct finishing *f)
 
 		for (first = end - 1; first > 0; first--) {
 			records += f->slots[first - 1];
-			if (records > f->idle->parts.segment_records)
+			if (records > f->idle->segment_records)
 				break;
 		}
 		s->from_ns = slot_start(f, first);
@@ -413,7 +418,7 @@ static bool charge_segments(struct finishing *f)
 		if (!read_all(f, take))
 			return false;
 		if (idle_gaps_charge(s, add_row, f) != 0)
-			f->idle->parts.ledger->lost++;
+			ledger_of(f->idle)->lost++;
 	}
 	return true;
 }
@@ -433,11 +438,11 @@ static void release(struct finishing *f)
 void idle_finish(struct idle *idle, uint64_t from_ns, uint64_t to_ns, uint64_t sample_ns)
 {
 	struct finishing *f = calloc(1, sizeof(*f));
-	struct ledger_idle *ledger = idle->parts.ledger;
+	struct ledger_idle *ledger = ledger_of(idle);
 	bool has_read = false;
 
-	timeline_finish(idle->parts.store);
-	ledger->lost += timeline_stats(idle->parts.store).lost;
+	timeline_finish(idle->parts->idle_store);
+	ledger->lost += timeline_stats(idle->parts->idle_store).lost;
 	if (!f || to_ns <= from_ns)
 		goto out;
 	f->idle = idle;
@@ -467,11 +472,6 @@ out:
 
 /* ---- as an add-on ---- */
 
-struct idle_addon {
-	const struct addon_parts *parts;
-	struct idle idle;
-};
-
 static bool is_wanted(const struct addon_parts *parts)
 {
 	return parts->idle_store != NULL;
@@ -479,40 +479,27 @@ static bool is_wanted(const struct addon_parts *parts)
 
 static void release_addon(void *addon)
 {
-	struct idle_addon *a = addon;
-
-	idle_release(&a->idle);
-	free(a);
+	idle_release(addon);
+	free(addon);
 }
 
-static void *begin_addon(const struct addon_parts *parts)
+static void *begin(const struct addon_parts *parts)
 {
-	const struct idle_parts own = {.store = parts->idle_store,
-				       .stacks = parts->stacks,
-				       .profile = parts->sink->profile,
-				       .places = parts->places,
-				       .devices = parts->devices,
-				       .ledger = &parts->sink->ledger->idle,
-				       .keep = parts->keep,
-				       .context = parts->context};
-	struct idle_addon *a = calloc(1, sizeof(*a));
+	struct idle *idle = calloc(1, sizeof(*idle));
 
-	if (!a)
-		return NULL;
-	a->parts = parts;
-	if (idle_init(&a->idle, &own, parts->from_target) == 0)
-		return a;
-	release_addon(a);
+	if (!idle || idle_init(idle, parts) == 0)
+		return idle;
+	release_addon(idle);
 	return NULL;
 }
 
 /*
- * Passes a record of the store through the sink. `error` is its kind, `correlation` and `shape` are
- * the process and thread, and `work` is the process's number of the device.
+ * Passes a record of the store through the sink. In the note, `error` is the record's kind. `work`
+ * is the process's number of the device, and `correlation` and `shape` are the process and thread.
  */
 static void keep(void *addon, const struct timeline_record *record, uint32_t process, uint32_t tid)
 {
-	struct idle_addon *a = addon;
+	struct idle *idle = addon;
 	struct profile_item note = {.record = *record, .flags = ITEM_LASTS};
 
 	note.record.error = record->kind;
@@ -520,23 +507,23 @@ static void keep(void *addon, const struct timeline_record *record, uint32_t pro
 	note.record.place = PLACE_NOWHERE;
 	note.record.correlation = process;
 	note.record.shape = tid;
-	profile_sink_add(a->parts->sink, &note);
+	profile_sink_add(idle->parts->sink, &note);
 }
 
 static void keep_operation(void *addon, const struct addon_operation *operation)
 {
 	const struct gpu_operation *o = operation->operation;
-	struct idle_addon *a = addon;
+	struct idle *idle = addon;
 
 	if (o->bad_time)
 		return;
-	keep(a,
+	keep(idle,
 	     &(struct timeline_record){
 		     .kind = IDLE_KIND_OPERATION,
 		     .start_ns = o->start_ns,
 		     .duration_ns = o->duration_ns,
 		     .bytes = operation->launched_ns,
-		     .stack = gpu_stack_launch(a->parts->gpu_stacks, operation->origin->launch),
+		     .stack = gpu_stack_launch(idle->parts->gpu_stacks, operation->origin->launch),
 		     .work = o->device},
 	     o->process, operation->thread);
 }
@@ -577,26 +564,26 @@ static void end_thread(void *addon, uint32_t process, uint32_t tid, uint64_t tim
 /* Adds a kept record. */
 static void take_note(void *addon, const struct profile_item *note)
 {
-	struct idle_addon *a = addon;
+	struct idle *idle = addon;
 	const struct idle_where where = {note->record.correlation, note->record.shape};
 	struct timeline_record record = note->record;
 
 	record.kind = (uint8_t)record.error;
 	record.error = 0;
 	record.correlation = record.shape = 0;
-	idle_add(&a->idle, where, &record);
+	idle_add(idle, where, &record);
 }
 
 static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 {
-	struct idle_addon *a = addon;
+	struct idle *idle = addon;
 
-	idle_finish(&a->idle, from_ns, to_ns, a->parts->sample_ns);
+	idle_finish(idle, from_ns, to_ns, idle->parts->sample_ns);
 }
 
 const struct addon addon_idle = {
 	.is_wanted = is_wanted,
-	.begin = begin_addon,
+	.begin = begin,
 	.release = release_addon,
 	.needs_threads = true,
 	.needs_devices = true,

@@ -8,9 +8,8 @@
  * A device counts for the whole run if anything ran on it. One UUID is one device, whatever
  * processes use it, as in busy.h: so idle and busy times add up to the run.
  *
- * Stacks below the device's frame, "[GPU 0 idle]", are those of the launching thread. Without a
- * stack of the thread, the stack is that of the launch which ended the gap, with a mark
- * (pseudo_frames.h).
+ * Stacks below the device's frame, "[GPU 0 idle]", are those of the launching thread. If it has
+ * none, the launch that ended the gap is shown, with a mark (pseudo_frames.h).
  *
  * Lost records, and so missing or wrong time, are counted in the ledger. Times are in ns,
  * CLOCK_MONOTONIC.
@@ -28,23 +27,8 @@
 #include "profiler/model/stack_table.h"
 #include "profiler/model/timeline.h"
 
-#define IDLE_SEGMENT_RECORDS \
-	(1u << 20)                  /* approximate number of records in memory at once, 100 MiB */
-#define IDLE_SEGMENT_MAX (1u << 22) /* hard limit, however dense the records are */
-
-/* Borrowed. `store` is not finished. */
-struct idle_parts {
-	struct timeline *store;
-	struct stack_table *stacks;
-	struct profile *profile;
-	struct places *places;
-	const struct devices *devices;
-	struct ledger_idle *ledger;
-	/* keeps a text until the results are no longer needed; NULL: no room */
-	const char *(*keep)(void *context, const char *text);
-	void *context;
-	uint32_t segment_records, segment_max; /* 0: the limits above */
-};
+#define IDLE_SEGMENT_RECORDS (1u << 20) /* approximate records in memory at once, 100 MiB */
+#define IDLE_SEGMENT_MAX (1u << 22)     /* hard limit, however dense the records are */
 
 struct idle_where {
 	uint32_t process, tid; /* PLACE_UNKNOWN: unknown */
@@ -52,12 +36,13 @@ struct idle_where {
 
 /* Zero-initialise, then call idle_init(). */
 struct idle {
-	struct idle_parts parts;
-	struct places threads, devices; /* small numbers for records */
+	const struct addon_parts *parts;       /* `idle_store` is not finished */
+	uint32_t segment_records, segment_max; /* 0: the limits above */
+	struct places threads, devices;        /* small numbers for records */
 };
 
-/* Returns 0 or -ENOMEM. `memory`: quota for threads and devices; borrowed. */
-int idle_init(struct idle *idle, const struct idle_parts *parts, struct quota *memory);
+/* Returns 0 or -ENOMEM. `parts` is borrowed. */
+int idle_init(struct idle *idle, const struct addon_parts *parts);
 void idle_release(struct idle *idle);
 
 /* Events of a thread, as kinds of records. In the store, `place` is the number of the thread. */

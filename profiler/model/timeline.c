@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "symbolize/util/array.h"
+#include "symbolize/util/file_io.h"
 #include "symbolize/util/record_set.h"
 
 enum {
@@ -227,15 +228,9 @@ static int write_buffer(struct timeline *t)
 /* Marks the record's stack as used. Returns 0 or -ENOMEM. */
 static int note_stack(struct timeline *t, const struct timeline_record *record)
 {
-	uint32_t more;
-
-	if (record->stack.number >= t->stack_count) {
-		more = record->stack.number - t->stack_count + 1;
-		if (!array_reserve(&t->stacks, t->stack_count, more, &t->stack_capacity, 1))
-			return -ENOMEM;
-		memset(t->stacks + t->stack_count, 0, more);
-		t->stack_count += more;
-	}
+	if (!array_extend(&t->stacks, &t->stack_count, record->stack.number + 1, &t->stack_capacity,
+			  1))
+		return -ENOMEM;
 	t->stacks[record->stack.number] |= (uint8_t)(1u << record->kind);
 	return 0;
 }
@@ -334,26 +329,14 @@ static bool is_ours(const struct timeline *t, const struct timeline_record *r)
 	       r->place.number <= t->most_place && r->shape <= t->shapes.count;
 }
 
-/* Reads all `count` records. Returns 0 or -errno. */
 static int read_records(const struct timeline *t, uint64_t first, uint32_t count,
 			struct timeline_record *records)
 {
-	size_t size = count * sizeof(*records), done = 0;
+	int err = read_exactly(t->fd, records, count * sizeof(*records), first * sizeof(*records));
 
-	while (done < size) {
-		ssize_t n = pread(t->fd, (char *)records + done, size - done,
-				  (off_t)(first * sizeof(*records) + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		if (!is_ours(t, &records[i]))
-			return -EIO;
-	return 0;
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = is_ours(t, &records[i]) ? 0 : -EIO;
+	return err;
 }
 
 int timeline_read(const struct timeline *t, uint64_t first, uint32_t count,
@@ -367,17 +350,9 @@ int timeline_read(const struct timeline *t, uint64_t first, uint32_t count,
 static int rewrite(struct timeline *t, uint64_t first, uint32_t count,
 		   const struct timeline_record *records)
 {
-	size_t size = count * sizeof(*records), done = 0;
-
-	while (done < size) {
-		ssize_t n = pwrite(t->fd, (const char *)records + done, size - done,
-				   (off_t)(first * sizeof(*records) + done));
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return 0;
+	if (lseek(t->fd, (off_t)(first * sizeof(*records)), SEEK_SET) < 0)
+		return -errno;
+	return write_exactly(t->fd, records, count * sizeof(*records));
 }
 
 int timeline_move(struct timeline *t,

@@ -19,7 +19,9 @@ struct bench {
 	struct profile *profile;
 	struct places places;
 	struct devices devices;
-	struct ledger_idle ledger;
+	struct ledger ledger;
+	struct profile_sink sink;
+	struct addon_parts parts;
 	struct intern texts;
 	struct quota memory;
 };
@@ -34,7 +36,6 @@ static const char *keep(void *context, const char *text)
 static struct bench *begin(void)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	struct idle_parts parts;
 
 	assert_non_null(b);
 	made_timeline_begin(&b->made);
@@ -44,17 +45,17 @@ static struct bench *begin(void)
 	b->profile = profile_new();
 	assert_true(b->store && b->stacks && b->profile);
 	assert_int_equal(places_init(&b->places, PLACES_ALL), 0);
-	parts = (struct idle_parts){.store = b->store,
-				    .stacks = b->stacks,
-				    .profile = b->profile,
-				    .places = &b->places,
-				    .devices = &b->devices,
-				    .ledger = &b->ledger,
-				    .keep = keep,
-				    .context = b,
-				    .segment_records = 16,
-				    .segment_max = SEGMENT_MAX};
-	assert_int_equal(idle_init(&b->idle, &parts, &b->memory), 0);
+	b->sink = (struct profile_sink){.profile = b->profile, .ledger = &b->ledger};
+	b->parts = (struct addon_parts){.idle_store = b->store,
+					.stacks = b->stacks,
+					.places = &b->places,
+					.devices = &b->devices,
+					.sink = &b->sink,
+					.from_target = &b->memory,
+					.keep = keep,
+					.context = b};
+	b->idle = (struct idle){.segment_records = 16, .segment_max = SEGMENT_MAX};
+	assert_int_equal(idle_init(&b->idle, &b->parts), 0);
 	return b;
 }
 
@@ -178,13 +179,13 @@ static void rows_of_each_part(void **state)
 			 400);
 	assert_int_equal(sum_below(b, "[GPU 0 idle];[after the last operation];[not sampled]"),
 			 200);
-	assert_int_equal(ledger_idle_ns(&b->ledger), 820);
-	assert_int_equal(b->ledger.off_cpu_ns, 40);
-	assert_int_equal(b->ledger.computing_ns, 50);
-	assert_int_equal(b->ledger.before_ns, 120);
-	assert_int_equal(b->ledger.after_ns, 600);
-	assert_int_equal(b->ledger.whole_ns, 1000);
-	assert_int_equal(b->ledger.lost, 0);
+	assert_int_equal(ledger_idle_ns(&b->ledger.idle), 820);
+	assert_int_equal(b->ledger.idle.off_cpu_ns, 40);
+	assert_int_equal(b->ledger.idle.computing_ns, 50);
+	assert_int_equal(b->ledger.idle.before_ns, 120);
+	assert_int_equal(b->ledger.idle.after_ns, 600);
+	assert_int_equal(b->ledger.idle.whole_ns, 1000);
+	assert_int_equal(b->ledger.idle.lost, 0);
 	end(b);
 }
 
@@ -199,7 +200,7 @@ static void devices_are_known_by_their_uuids(void **state)
 	ran(b, 1, 12, 1, START, START, START + 100);
 	ran(b, 2, 22, 0, START, START + 50, START + 300);
 	idle_finish(&b->idle, START, START + 1000, 1000);
-	assert_int_equal(b->ledger.devices, 2);
+	assert_int_equal(b->ledger.idle.devices, 2);
 	assert_int_equal(sum_below(b, "[GPU 0 idle];"), 900);
 	assert_int_equal(sum_below(b, "[GPU 1 idle];"), 700);
 	end(b);
@@ -265,8 +266,9 @@ static void idle_and_busy_add_up(void **state)
 			assert_int_equal(sum_below(b, root), RUN - busy->devices[i].ns);
 			busy_ns += busy->devices[i].ns;
 		}
-		assert_int_equal(ledger_idle_ns(&b->ledger), b->ledger.whole_ns - busy_ns);
-		assert_int_equal(b->ledger.whole_ns, 2 * RUN);
+		assert_int_equal(ledger_idle_ns(&b->ledger.idle),
+				 b->ledger.idle.whole_ns - busy_ns);
+		assert_int_equal(b->ledger.idle.whole_ns, 2 * RUN);
 		assert_true(sum_below(b, "") > 0);
 		busy_free(busy);
 		end(b);
@@ -280,9 +282,9 @@ static void nothing_ran(void **state)
 	(void)state;
 	add(b, (struct idle_where){1, 12}, IDLE_KIND_SAMPLE, START + 270, 0, STACK_EMPTY);
 	idle_finish(&b->idle, START, START + 1000, 1000);
-	assert_int_equal(b->ledger.devices, 0);
+	assert_int_equal(b->ledger.idle.devices, 0);
 	assert_int_equal(sum_below(b, ""), 0);
-	assert_int_equal(b->ledger.lost, 0);
+	assert_int_equal(b->ledger.idle.lost, 0);
 	end(b);
 }
 
@@ -295,7 +297,7 @@ static void records_that_are_too_many(void **state)
 	for (uint64_t i = 0; i < SEGMENT_MAX + 7; i++)
 		ran(b, 1, 12, 0, START + 500, START + 500, START + 501);
 	idle_finish(&b->idle, START, START + 1000, 1000);
-	assert_int_equal(b->ledger.lost, 7);
+	assert_int_equal(b->ledger.idle.lost, 7);
 	assert_int_equal(sum_below(b, ""), 999);
 	end(b);
 }
