@@ -18,17 +18,13 @@
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "cupti_trace/wire/time_range.h"
-#include "profiler/base/quota.h"
 #include "profiler/base/measure.h"
 #include "profiler/model/collected.h"
 #include "profiler/model/gpu_stack.h"
-#include "profiler/model/devices.h"
 #include "profiler/model/gpu_operation.h"
 #include "profiler/model/id_remap.h"
-#include "profiler/model/places.h"
 #include "profiler/model/profile_sink.h"
 #include "profiler/model/result_table.h"
-#include "profiler/model/stack_table.h"
 
 /* The run, and where results go. Borrowed for the life of the add-on. */
 struct addon_parts {

@@ -25,11 +25,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/wire/time_range.h"
 #include "profiler/addons/addon.h"
-#include "profiler/base/quota.h"
 #include "profiler/model/memory_use.h"
-#include "profiler/model/id_remap.h"
 #include "symbolize/util/record_set.h"
 
 #define ALLOCATIONS_PENDING (1u << 19)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "profiler/addons/idle_gaps.h"
 #include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/array.h"

@@ -17,15 +17,8 @@
 #ifndef PROFILER_ADDONS_IDLE_H
 #define PROFILER_ADDONS_IDLE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "profiler/addons/addon.h"
-#include "profiler/model/devices.h"
-#include "profiler/model/ledger.h"
-#include "profiler/model/places.h"
-#include "profiler/model/profile.h"
-#include "profiler/model/stack_table.h"
-#include "profiler/model/timeline.h"
 
 #define IDLE_SEGMENT_RECORDS (1u << 20) /* approximate records in memory at once, 100 MiB */
 #define IDLE_SEGMENT_MAX (1u << 22)     /* hard limit, however dense the records are */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include "symbolize/util/record_set.h"
 
 /* Gaps whose rests are pooled. No padding: keys are hashed and compared as bytes. */

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 
 struct measurement {
 	uint32_t process, correlation_id;

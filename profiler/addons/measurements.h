@@ -14,12 +14,8 @@
 #ifndef PROFILER_ADDONS_MEASUREMENTS_H
 #define PROFILER_ADDONS_MEASUREMENTS_H
 
-#include "cupti_trace/wire/gpu_event.h"
 #include "profiler/addons/addon.h"
-#include "profiler/base/quota.h"
 #include "profiler/model/counters.h"
-#include "profiler/model/ledger.h"
-#include "profiler/model/profile_sink.h"
 #include "symbolize/util/record_set.h"
 
 /* Zero-initialise, then set the first four. */

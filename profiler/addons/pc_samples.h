@@ -38,13 +38,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/wire/gpu_event.h"
 #include "profiler/addons/addon.h"
-#include "profiler/base/quota.h"
-#include "profiler/model/ledger.h"
-#include "profiler/model/profile.h"
-#include "profiler/model/profile_sink.h"
-#include "profiler/model/stack_table.h"
 #include "profiler/model/stall_places.h"
 #include "symbolize/util/id_map.h"
 #include "symbolize/util/record_set.h"

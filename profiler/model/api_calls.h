@@ -12,7 +12,6 @@
 #ifndef PROFILER_MODEL_API_CALLS_H
 #define PROFILER_MODEL_API_CALLS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/wire/gpu_event.h"
 #include "profiler/base/quota.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/model/counters.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/model/cut_stacks.h"
 
-#include <stddef.h>
-
 void cut_stacks_add(struct cut_stacks *cut, enum unwind_end reason, uint32_t module)
 {
 	uint32_t id = module * UNWIND_ENDS + (uint32_t)reason;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
 
 void devices_release(struct devices *d)
 {

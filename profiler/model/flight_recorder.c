@@ -2,7 +2,6 @@
 #include "profiler/model/flight_recorder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct piece {
 	uint64_t last_start_ns, last_end_ns;

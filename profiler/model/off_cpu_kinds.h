@@ -7,7 +7,6 @@
 #ifndef PROFILER_MODEL_OFF_CPU_KINDS_H
 #define PROFILER_MODEL_OFF_CPU_KINDS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum off_cpu_kind {

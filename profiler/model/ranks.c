@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/model/ranks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/pseudo_frames.h"

@@ -10,7 +10,6 @@
 #define PROFILER_MODEL_RESULT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include "profiler/base/boot.h"
 #include "profiler/base/job_rank.h"

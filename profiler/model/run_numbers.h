@@ -10,7 +10,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include "profiler/model/result.h"
 
 struct run_numbers {

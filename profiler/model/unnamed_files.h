@@ -12,7 +12,6 @@
 #define PROFILER_MODEL_UNNAMED_FILES_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include "profiler/model/result.h"
 #include "symbolize/util/record_set.h"
 

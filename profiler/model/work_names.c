@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/model/work_names.h"
 
-#include <stddef.h>
 #include "profiler/model/memory_use.h"
 
 static const struct {
