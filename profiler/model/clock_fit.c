@@ -51,6 +51,14 @@ static bool take_steps(struct fitting *f, uint64_t steps)
 
 /* ---- following the sequences ---- */
 
+/* Returns how far a pair is from the offset, or INT64_MAX beyond the end of a sequence. */
+static int64_t difference(const struct clock_pair *p, int64_t fixed, int64_t moved, int64_t offset)
+{
+	if (fixed < 0 || fixed >= p->fixed_count || moved < 0 || moved >= p->moved_count)
+		return INT64_MAX;
+	return p->fixed[fixed].left_ns - (p->moved[moved].left_ns + offset);
+}
+
 /*
  * Follows the sequences from a pair in direction `step` (1 or -1). Returns the number of further
  * pairs, at most `most`. Stores the pairs in `pairs` unless it is NULL. Each collective is paired
@@ -67,37 +75,22 @@ static uint32_t follow(struct fitting *f, struct pairing at, int step, uint32_t 
 
 	while (count < most && tries-- > 0 && i >= 0 && i < f->p->fixed_count && k >= 0 &&
 	       k < f->p->moved_count) {
-		int64_t ahead = (a[i].left_ns - (b[k].left_ns + offset)) * step;
+		int64_t apart = difference(f->p, i, k, offset);
 		int64_t gap = (b[k].left_ns - last) * step;
 		int64_t allowed = SAME_NS + (int64_t)(DRIFT_ALLOWED * (double)gap);
 
 		if (*f->steps == 0)
 			break;
 		--*f->steps;
-		if (ahead > allowed) {
+		/* the next one may be nearer: small collectives follow each other closely */
+		if (apart * step > allowed) {
 			k += step;
-		} else if (ahead < -allowed) {
+		} else if (apart * step < -allowed ||
+			   llabs(difference(f->p, i + step, k, offset)) < llabs(apart)) {
 			i += step;
+		} else if (llabs(difference(f->p, i, k + step, offset)) < llabs(apart)) {
+			k += step;
 		} else {
-			/*
-			 * the next one may be nearer: small collectives follow each other closely
-			 */
-			int64_t next = i + step, next_ahead = ahead;
-
-			if (next >= 0 && next < f->p->fixed_count)
-				next_ahead = (a[next].left_ns - (b[k].left_ns + offset)) * step;
-			if (llabs(next_ahead) < llabs(ahead)) {
-				i += step;
-				continue;
-			}
-			next = k + step;
-			next_ahead = ahead;
-			if (next >= 0 && next < f->p->moved_count)
-				next_ahead = (a[i].left_ns - (b[next].left_ns + offset)) * step;
-			if (llabs(next_ahead) < llabs(ahead)) {
-				k += step;
-				continue;
-			}
 			offset = a[i].left_ns - b[k].left_ns;
 			last = b[k].left_ns;
 			if (pairs)

@@ -274,39 +274,32 @@ static void add_uuids(struct device **devices, uint32_t count)
 	}
 }
 
-/* Gives each first entry the largest number of its device in any process. */
-static void collect_numbers(struct devices *d)
+/* Sums up all entries of a device in its first one. Returns true if any device is used. */
+static bool collect_entries(struct devices *d)
 {
-	for (uint32_t i = 0; i < d->count; i++)
+	bool any = false;
+
+	for (uint32_t i = 0; i < d->count; i++) {
 		d->list[i].number = d->list[i].id;
+		d->list[i].any_used = d->list[i].any_mps = false;
+	}
 	for (uint32_t i = 0; i < d->count; i++) {
 		const struct device *device = &d->list[i];
 		struct device *first = &d->list[device->first];
 
 		if (device->id > first->number)
 			first->number = device->id;
-	}
-}
-
-/* Marks first entries of used devices and of MPS devices. Returns true if any device is used. */
-static bool mark_used(const struct devices *d, bool *is_used, bool *is_mps)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < d->count; i++) {
-		bool has_run = d->list[i].is_used || d->list[i].is_referred_to;
-
-		is_used[d->list[i].first] |= has_run;
-		is_mps[d->list[i].first] |= d->list[i].is_mps;
-		any |= has_run;
+		first->any_used |= device->is_used || device->is_referred_to;
+		first->any_mps |= device->is_mps;
+		any |= first->any_used;
 	}
 	return any;
 }
 
 /* Makes the labels of first entries. `firsts` has room for all devices. */
-static void label_firsts(struct devices *d, struct device **firsts, const bool *is_used,
-			 const bool *is_mps, bool any_used)
+static void label_firsts(struct devices *d, struct device **firsts)
 {
+	bool any_used = collect_entries(d);
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < d->count; i++) {
@@ -314,10 +307,10 @@ static void label_firsts(struct devices *d, struct device **firsts, const bool *
 
 		if (named.first != i)
 			continue;
-		named.is_mps = is_mps[i];
+		named.is_mps = named.any_mps;
 		plain_label(&named, d->list[i].label);
 		/* unused devices need no distinct labels */
-		if (is_used[i] || !any_used)
+		if (named.any_used || !any_used)
 			firsts[count++] = &d->list[i];
 	}
 	if (count)
@@ -337,29 +330,22 @@ static void label_firsts(struct devices *d, struct device **firsts, const bool *
 void devices_make_labels(struct devices *d)
 {
 	struct device **firsts;
-	bool *is_used, *is_mps, any_used;
 
 	if (d->is_labelled)
 		return;
 	firsts = calloc(d->count + (size_t)1, sizeof(*firsts));
-	is_used = calloc(d->count + (size_t)1, sizeof(*is_used));
-	is_mps = calloc(d->count + (size_t)1, sizeof(*is_mps));
-	if (firsts && is_used && is_mps) {
-		any_used = mark_used(d, is_used, is_mps);
-		collect_numbers(d);
-		label_firsts(d, firsts, is_used, is_mps, any_used);
-		for (uint32_t i = 0; i < d->count; i++) {
-			const struct device *first = &d->list[d->list[i].first];
-
-			d->list[i].number = first->number;
-			if (first != &d->list[i])
-				memcpy(d->list[i].label, first->label, DEVICE_LABEL_BYTES);
-		}
-		d->is_labelled = true;
-	}
+	if (!firsts)
+		return;
+	label_firsts(d, firsts);
 	free(firsts);
-	free(is_used);
-	free(is_mps);
+	for (uint32_t i = 0; i < d->count; i++) {
+		const struct device *first = &d->list[d->list[i].first];
+
+		d->list[i].number = first->number;
+		if (first != &d->list[i])
+			memcpy(d->list[i].label, first->label, DEVICE_LABEL_BYTES);
+	}
+	d->is_labelled = true;
 }
 
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,

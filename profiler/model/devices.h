@@ -43,6 +43,7 @@ struct device {
 	bool is_referred_to;            /* its key was given out */
 	uint32_t first;                 /* index of the first entry of the device */
 	uint32_t number;                /* in the label */
+	bool any_used, any_mps;         /* first entry: if any entry of the device is */
 	char label[DEVICE_LABEL_BYTES]; /* "" until it is made */
 };
 
