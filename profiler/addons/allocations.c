@@ -183,7 +183,7 @@ static void note_peak(struct allocations *a, struct memory_row *row)
 }
 
 /* Begins a new peak if more is allocated than ever. Rows note theirs before they next change. */
-static void look_for_peak(struct memory_total *t, uint64_t time_ns)
+static void update_peak(struct memory_total *t, uint64_t time_ns)
 {
 	if (t->bytes <= t->peak_bytes)
 		return;
@@ -266,7 +266,7 @@ static void on_made(struct allocations *a, const struct allocation_event *e)
 	total->bytes += e->bytes;
 	total->allocated_bytes += e->bytes;
 	total->allocations++;
-	look_for_peak(total, e->time_ns);
+	update_peak(total, e->time_ns);
 }
 
 static void on_freed(struct allocations *a, const struct allocation_event *e)

@@ -149,7 +149,7 @@ static bool is_in_run(const struct finishing *f, const struct timeline_record *r
 	return *start_ns < *end_ns;
 }
 
-static void know_device(struct finishing *f, const struct timeline_record *record)
+static void scan_device(struct finishing *f, const struct timeline_record *record)
 {
 	struct idle_device *device;
 	uint64_t start_ns, end_ns;
@@ -168,7 +168,7 @@ static void know_device(struct finishing *f, const struct timeline_record *recor
 	device->launch = record->stack;
 }
 
-static void know_thread(struct finishing *f, const struct timeline_record *record)
+static void scan_thread(struct finishing *f, const struct timeline_record *record)
 {
 	struct idle_thread *thread;
 
@@ -208,14 +208,14 @@ static bool read_all(struct finishing *f,
 	return more == 0;
 }
 
-static void know(struct finishing *f, const struct timeline_record *record)
+static void scan(struct finishing *f, const struct timeline_record *record)
 {
 	if (record->kind == IDLE_KIND_BEGIN || record->kind == IDLE_KIND_END) {
-		know_thread(f, record);
+		scan_thread(f, record);
 		return;
 	}
 	if (record->kind == IDLE_KIND_OPERATION)
-		know_device(f, record);
+		scan_device(f, record);
 	f->slots[slot_of(f, record->start_ns)]++;
 }
 
@@ -454,7 +454,7 @@ void idle_finish(struct idle *idle, uint64_t from_ns, uint64_t to_ns, uint64_t s
 	if (!f->threads || !f->devices || !f->roots || !f->device_of)
 		goto out;
 	find_devices(f);
-	if (!read_all(f, know))
+	if (!read_all(f, scan))
 		goto out;
 	make_roots(f);
 	f->segment.sample_ns = sample_ns;

@@ -74,7 +74,7 @@ static void sort(void *list, uint32_t count, size_t size, int (*by)(const void *
 }
 
 /* Removes overlaps: a thread is off the CPU once at a time. */
-static void separate(struct idle_activity *list, uint32_t count)
+static void remove_overlaps(struct idle_activity *list, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++) {
 		struct idle_activity *now = &list[i], *before = &list[i - 1];
@@ -285,7 +285,7 @@ static void charge_gap(struct walk *w, uint32_t number, uint64_t from_ns, uint64
 		charge_stretch(w, &s);
 }
 
-static void expect(struct idle_device *device, const struct idle_operation *next)
+static void set_next(struct idle_device *device, const struct idle_operation *next)
 {
 	device->thread = next->thread;
 	device->launch = next->launch;
@@ -311,7 +311,7 @@ static uint32_t clip(struct idle_segment *s)
 }
 
 /* Extends ends of operations to the end of all before: until then, something ran. */
-static void unite(struct idle_segment *s)
+static void extend_ends(struct idle_segment *s)
 {
 	for (uint32_t i = 1; i < s->operation_count; i++) {
 		struct idle_operation *now = &s->operations[i], *before = now - 1;
@@ -334,7 +334,7 @@ static void charge_device(struct walk *w, uint32_t number, uint32_t first, uint3
 		if (o->end_ns < to)
 			charge_gap(w, number, o->end_ns, to);
 		/* an operation that began before the segment ends no gap here */
-		expect(device, o);
+		set_next(device, o);
 		to = o->start_ns;
 	}
 	charge_gap(w, number, s->from_ns, to);
@@ -348,10 +348,10 @@ int idle_gaps_charge(struct idle_segment *segment, idle_output output, void *con
 	segment->operation_count = clip(segment);
 	sort(segment->operations, segment->operation_count, sizeof(*segment->operations),
 	     by_device_and_start);
-	unite(segment);
+	extend_ends(segment);
 	sort(segment->off_cpu, segment->off_cpu_count, sizeof(*segment->off_cpu),
 	     by_thread_and_start);
-	separate(segment->off_cpu, segment->off_cpu_count);
+	remove_overlaps(segment->off_cpu, segment->off_cpu_count);
 	for (uint32_t i = 0; i < segment->sample_count; i++)
 		segment->samples[i].end_ns = segment->samples[i].start_ns + 1;
 	sort(segment->samples, segment->sample_count, sizeof(*segment->samples),

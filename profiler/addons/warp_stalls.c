@@ -143,8 +143,8 @@ static void emit(const struct warp_stalls *s, const struct warp_stalls_stall *st
 }
 
 /* Keeps a part that no known kernel covers. */
-static void leave(struct warp_stalls *s, const struct warp_stalls_stall *stall, uint64_t from_ns,
-		  uint64_t to_ns)
+static void keep_rest(struct warp_stalls *s, const struct warp_stalls_stall *stall,
+		      uint64_t from_ns, uint64_t to_ns)
 {
 	struct warp_stalls_stall part = *stall;
 
@@ -186,11 +186,11 @@ static void decide(struct warp_stalls *s, const struct warp_stalls_stall *stall,
 
 		if (from_ns >= to_ns)
 			continue;
-		leave(s, stall, at_ns, from_ns);
+		keep_rest(s, stall, at_ns, from_ns);
 		emit(s, stall, &s->ring[r->kernel], to_ns - from_ns);
 		at_ns = to_ns;
 	}
-	leave(s, stall, at_ns, stall->end_ns);
+	keep_rest(s, stall, at_ns, stall->end_ns);
 }
 
 /* Compares all pending stalls with all kernels. Uncovered parts stay pending. */
@@ -228,7 +228,7 @@ static void compare(struct warp_stalls *s)
 }
 
 /* Outputs the first stalls without a kernel. */
-static void give_up(struct warp_stalls *s, uint32_t count)
+static void output_oldest(struct warp_stalls *s, uint32_t count)
 {
 	if (s->pending.count)
 		qsort(s->pending.items, s->pending.count, sizeof(*s->pending.items),
@@ -279,7 +279,7 @@ int warp_stalls_add(struct warp_stalls *s, const struct warp_stalls_stall *stall
 	if (s->pending.count >= s->most_pending) {
 		compare(s);
 		if (s->pending.count >= s->most_pending / 2)
-			give_up(s, (s->pending.count + 1) / 2);
+			output_oldest(s, (s->pending.count + 1) / 2);
 	}
 	if (!array_make_room(&s->pending.items, s->pending.count, &s->pending.capacity,
 			     sizeof(*stall))) {
@@ -303,5 +303,5 @@ void warp_stalls_visit(struct warp_stalls *s, const struct id_visitor *v)
 void warp_stalls_finish(struct warp_stalls *s)
 {
 	compare(s);
-	give_up(s, s->pending.count);
+	output_oldest(s, s->pending.count);
 }

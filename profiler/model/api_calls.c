@@ -126,7 +126,7 @@ static void keep(struct api_call *call, struct profile_sink *sink, enum part par
 		profile_sink_add(sink, &note);
 }
 
-static uint64_t least_of(uint64_t a, uint64_t b)
+static uint64_t min_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -156,10 +156,10 @@ static void keep_extremes(struct api_call *call, struct profile_sink *sink,
 	longest = gpu_call_bucket_longest(most);
 	if (longest_ns) {
 		shortest = shortest > shortest_ns ? shortest : shortest_ns;
-		longest = least_of(longest, longest_ns);
+		longest = min_of(longest, longest_ns);
 	}
 	if (e->ns)
-		longest = least_of(longest, e->ns);
+		longest = min_of(longest, e->ns);
 	keep(call, sink, PART_SHORTEST, 0, shortest);
 	keep(call, sink, PART_LONGEST, 0, longest);
 }
@@ -195,7 +195,7 @@ void api_calls_note(const struct profile_item *note)
 
 	switch ((enum part)note->record.work) {
 	case PART_SHORTEST:
-		call->shortest_ns = least_of(call->shortest_ns, amount);
+		call->shortest_ns = min_of(call->shortest_ns, amount);
 		break;
 	case PART_LONGEST:
 		call->longest_ns = amount > call->longest_ns ? amount : call->longest_ns;

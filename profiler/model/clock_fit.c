@@ -9,7 +9,7 @@
 #define ANCHOR_CANDIDATES 64u /* per anchor, the nearest to the guess */
 #define STARTS 16u            /* collectives that may be missing at the start of a sequence */
 #define CANDIDATES_MAX (ANCHORS * ANCHOR_CANDIDATES + 2 * STARTS)
-#define LOOK 128u           /* pairs counted to rank the candidates */
+#define RANKING_PAIRS 128u  /* pairs counted to rank the candidates */
 #define FINALISTS 8u        /* candidates followed to both ends */
 #define SAME_NS 100000      /* largest difference of leave times in a pair */
 #define DRIFT_ALLOWED 5e-4  /* share of the time since the last pair; NTP slews up to this */
@@ -110,11 +110,11 @@ static uint32_t follow(struct fitting *f, struct pairing at, int step, uint32_t 
 static void count_pairs(struct fitting *f, struct candidate *c)
 {
 	const struct pairing at = {c->fixed, c->moved};
-	uint32_t after = follow(f, at, 1, LOOK / 2, NULL);
-	uint32_t before = follow(f, at, -1, LOOK - after, NULL);
+	uint32_t after = follow(f, at, 1, RANKING_PAIRS / 2, NULL);
+	uint32_t before = follow(f, at, -1, RANKING_PAIRS - after, NULL);
 
-	if (after == LOOK / 2 && before < LOOK / 2)
-		after = follow(f, at, 1, LOOK - before, NULL);
+	if (after == RANKING_PAIRS / 2 && before < RANKING_PAIRS / 2)
+		after = follow(f, at, 1, RANKING_PAIRS - before, NULL);
 	c->count = 1 + before + after;
 }
 
@@ -265,7 +265,7 @@ static void make_candidates(struct fitting *f)
 }
 
 /* Finds the pairs. Returns false if they are too few or ambiguous. */
-static bool choose(struct fitting *f)
+static bool choose_pairs(struct fitting *f)
 {
 	uint32_t fewer =
 		f->p->fixed_count < f->p->moved_count ? f->p->fixed_count : f->p->moved_count;
@@ -428,7 +428,7 @@ bool clock_fit(const struct clock_pair *pair, uint64_t *steps, struct clock_fit 
 	/* budget for sorting */
 	if (f->pairs && f->tried && f->differences && f->scratch &&
 	    take_steps(f, UINT64_C(64) * fewer)) {
-		is_found = choose(f) && fit_line(f, fit) && find_error(f, fit);
+		is_found = choose_pairs(f) && fit_line(f, fit) && find_error(f, fit);
 		fit->pairs = f->count;
 	}
 	free(f->pairs);

@@ -41,7 +41,7 @@ static int get(struct devices *d, uint32_t process, uint32_t id, struct device *
 }
 
 /* Links the entries of one device, after a UUID became known. */
-static void settle(struct devices *d, struct device *device)
+static void link_entries(struct devices *d, struct device *device)
 {
 	uint32_t own = (uint32_t)(device - d->list);
 
@@ -93,7 +93,7 @@ int devices_add(struct devices *d, const struct device *device)
 	added->label[0] = '\0';
 	copy_name(added->name, sizeof(added->name), device->name);
 	if (device_has_uuid(added))
-		settle(d, added);
+		link_entries(d, added);
 	return 0;
 }
 
@@ -112,7 +112,7 @@ int devices_describe(struct devices *d, uint32_t process, const struct gpu_event
 	memcpy(device->uuid, event->uuid, sizeof(device->uuid));
 	copy_name(device->name, sizeof(device->name), event->name);
 	if (device_has_uuid(device))
-		settle(d, device);
+		link_entries(d, device);
 	return 0;
 }
 
@@ -390,5 +390,5 @@ void devices_forget(struct devices *d, bool (*is_in_use)(const void *context, ui
 	record_reindex(d, uint32_t[2]);
 	for (uint32_t i = 0; i < left; i++)
 		if (device_has_uuid(&d->list[i]) && d->list[i].first == i)
-			settle(d, &d->list[i]);
+			link_entries(d, &d->list[i]);
 }

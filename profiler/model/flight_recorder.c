@@ -75,7 +75,7 @@ static struct piece *begin_piece(struct flight_recorder *r)
 	return piece;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t min_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -85,7 +85,7 @@ bool flight_recorder_add(struct flight_recorder *r, const struct profile_item *i
 {
 	struct piece *piece = r->count ? piece_at(r, r->count - 1) : NULL;
 	uint64_t start_ns = item->record.start_ns, duration_ns = item->record.duration_ns;
-	uint64_t end_ns = start_ns + least(duration_ns, UINT64_MAX - start_ns);
+	uint64_t end_ns = start_ns + min_of(duration_ns, UINT64_MAX - start_ns);
 
 	if (!piece || piece->count == FLIGHT_RECORDER_PIECE)
 		piece = begin_piece(r);
@@ -93,8 +93,8 @@ bool flight_recorder_add(struct flight_recorder *r, const struct profile_item *i
 		r->whole_from_ns = now_ns + 1;
 		return false;
 	}
-	start_ns = least(start_ns, now_ns);
-	end_ns = least(end_ns, now_ns);
+	start_ns = min_of(start_ns, now_ns);
+	end_ns = min_of(end_ns, now_ns);
 	if (start_ns > piece->last_start_ns)
 		piece->last_start_ns = start_ns;
 	if (end_ns > piece->last_end_ns)

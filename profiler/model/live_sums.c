@@ -226,7 +226,7 @@ bool live_sums_are_of(const struct live_sums *s, const struct collected *in)
 	return s->renumbered == in->renumbered;
 }
 
-static void begin_anew(struct live_sums *s, uint64_t renumbered)
+static void restart(struct live_sums *s, uint64_t renumbered)
 {
 	uint64_t spent_ns = s->spent_ns;
 
@@ -242,7 +242,7 @@ bool live_sums_step(struct live_sums *s, const struct collected *in, uint64_t ti
 	bool has_more;
 
 	if (!live_sums_are_of(s, in))
-		begin_anew(s, in->renumbered);
+		restart(s, in->renumbered);
 	if (!make_room(s, in->stacks)) {
 		s->is_whole = false;
 		return true;

@@ -88,7 +88,7 @@ static void count(struct profile_sink *in, const struct profile_item *item)
 }
 
 /* Adds an item. `launched_ns`: as in timeline_listener. */
-static void take(struct profile_sink *in, const struct profile_item *item, uint64_t launched_ns)
+static void add_item(struct profile_sink *in, const struct profile_item *item, uint64_t launched_ns)
 {
 	static const enum row_kind kinds[TIMELINE_KINDS] = {
 		[TIMELINE_CPU_SAMPLE] = ROW_CPU,
@@ -151,7 +151,7 @@ static void count_so_far(struct profile_sink *in, const struct profile_item *ite
 	}
 }
 
-static void forget_so_far(struct ledger *l)
+static void reset_so_far(struct ledger *l)
 {
 	l->cpu.samples = l->calls.wait_ns = l->calls.timed = l->calls.timed_ns = 0;
 	l->gpu.kernels = l->gpu.kernel_ns = 0;
@@ -190,7 +190,7 @@ void profile_sink_add_launched(struct profile_sink *in, const struct profile_ite
 	if (in->recorder)
 		keep(in, item);
 	else
-		take(in, item, launched_ns);
+		add_item(in, item, launched_ns);
 }
 
 void profile_sink_add(struct profile_sink *in, const struct profile_item *item)
@@ -240,14 +240,14 @@ void profile_sink_finish(struct profile_sink *in, struct time_range *time_range)
 		return;
 	if (flight_recorder_whole_from(in->recorder) > time_range->from_ns)
 		time_range->from_ns = flight_recorder_whole_from(in->recorder);
-	forget_so_far(in->ledger);
+	reset_so_far(in->ledger);
 	while ((item = flight_recorder_next(in->recorder, &position))) {
 		uint64_t start_ns = item->record.start_ns, ns = item->record.duration_ns;
 		bool is_inside = is_wanted_in(time_range, item);
 		bool is_after = !is_inside && time_range_is_over(time_range, start_ns);
 
 		if (is_inside)
-			take(in, item, 0);
+			add_item(in, item, 0);
 		if (is_inside && is_kernel(item)) {
 			in->ledger->gpu.kernels++;
 			in->ledger->gpu.kernel_ns += ns;
