@@ -94,12 +94,6 @@ void profile_add(struct profile *p, enum row_kind kind, struct stack_id stack,
 	add(p, kind, stack, place, 1, ns, bytes);
 }
 
-void profile_add_several(struct profile *p, enum row_kind kind, struct stack_id stack,
-			 struct place_id place, uint64_t count, uint64_t ns)
-{
-	add(p, kind, stack, place, count ? count : 1, ns, 0);
-}
-
 void profile_add_time(struct profile *p, enum row_kind kind, struct stack_id stack,
 		      struct place_id place, uint64_t ns)
 {

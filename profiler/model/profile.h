@@ -54,10 +54,6 @@ void profile_limit(struct profile *profile, struct quota *memory);
 void profile_add(struct profile *profile, enum row_kind kind, struct stack_id stack,
 		 struct place_id place, uint64_t ns, uint64_t bytes);
 
-/* Adds `count` events, at least one, that take `ns` together. */
-void profile_add_several(struct profile *profile, enum row_kind kind, struct stack_id stack,
-			 struct place_id place, uint64_t count, uint64_t ns);
-
 /* Adds time without events: "[not sampled]" is no sample. */
 void profile_add_time(struct profile *profile, enum row_kind kind, struct stack_id stack,
 		      struct place_id place, uint64_t ns);

@@ -64,6 +64,15 @@ static int end(void **state)
 	return 0;
 }
 
+/* Adds `count` events that take `ns` together. */
+static void add_rows(struct bench *b, enum row_kind kind, struct stack_id stack,
+		     struct place_id place, uint64_t count, uint64_t ns)
+{
+	profile_add(b->profile, kind, stack, place, ns, 0);
+	while (--count > 0)
+		profile_add(b->profile, kind, stack, place, 0, 0);
+}
+
 static void give_reason(struct bench *b, uint32_t process, uint32_t id, const char *name)
 {
 	assert_int_equal(
@@ -144,11 +153,11 @@ static void time_is_split_by_reasons(void **state)
 	give_sample(b, 1, "k", 5, 32, 2, 10);
 	give_sample(b, 1, "k", 5, 48, 3, 10);
 	give_sample(b, 1, "no_kernel", 5, 48, 3, 7);
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "k"), PLACE_ID(3), 4, 1000);
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "two", "k"), PLACE_ID(3), 4, 7);
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "two", "other"), PLACE_ID(3), 4, 500);
+	add_rows(b, ROW_GPU, kernel(b, "one", "k"), PLACE_ID(3), 4, 1000);
+	add_rows(b, ROW_GPU, kernel(b, "two", "k"), PLACE_ID(3), 4, 7);
+	add_rows(b, ROW_GPU, kernel(b, "two", "other"), PLACE_ID(3), 4, 500);
 	/* no time of the GPU */
-	profile_add_several(b->profile, ROW_WAIT, kernel(b, "one", "k"), PLACE_ID(3), 4, 900);
+	add_rows(b, ROW_WAIT, kernel(b, "one", "k"), PLACE_ID(3), 4, 900);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(ns_of(b, "one;k;[stall: long scoreboard]"), 800);
 	assert_int_equal(ns_of(b, "one;k;[selected]"), 100);
@@ -197,7 +206,7 @@ static void instructions_are_listed(void **state)
 	give_sample(b, 1, "k", 5, 0xa0, 2, 5);
 	give_sample(b, 1, "k", 5, UINT32_MAX, 2, 50);
 	give_sample(b, 1, "no_kernel", 5, 0xa0, 2, 5);
-	profile_add_several(b->profile, ROW_GPU, one, PLACE_ID(3), 4, 1000);
+	add_rows(b, ROW_GPU, one, PLACE_ID(3), 4, 1000);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(result_tables_at(&b->tables, &stall_places_table)->count, 4 + 2);
 	expect_samples(b, "[stall: wait]", STALL_PLACE_ALL, 145 + 200);
@@ -220,7 +229,7 @@ static void processes_number_reasons_themselves(void **state)
 	give_sample(b, 1, "k", 5, 16, 1, 1);
 	give_sample(b, 2, "k", 5, 16, 1, 3);
 	give_sample(b, 3, "k", 5, 16, 1, 4); /* that did not say what it is */
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "k"), PLACE_ID(3), 1, 80);
+	add_rows(b, ROW_GPU, kernel(b, "one", "k"), PLACE_ID(3), 1, 80);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(ns_of(b, "one;k;[stall: wait]"), 10);
 	assert_int_equal(ns_of(b, "one;k;[stall: barrier]"), 30);
@@ -270,9 +279,8 @@ static void no_time_is_added_or_lost(void **state)
 			char name[16];
 
 			snprintf(name, sizeof(name), "k%u", (unsigned)prng_below(&p, 7));
-			profile_add_several(b->profile, ROW_GPU,
-					    kernel(b, launches[prng_below(&p, 4)], name),
-					    PLACE_ID((uint32_t)prng_below(&p, 3)), 2, ns);
+			add_rows(b, ROW_GPU, kernel(b, launches[prng_below(&p, 4)], name),
+				 PLACE_ID((uint32_t)prng_below(&p, 3)), 2, ns);
 			before += ns;
 			counted += 2;
 		}
@@ -308,8 +316,7 @@ static void parts_are_bounded(void **state)
 		char name[16];
 
 		snprintf(name, sizeof(name), "launch %u", i);
-		profile_add_several(b->profile, ROW_GPU, kernel(b, name, "k"), PLACE_ID(0), 1,
-				    1000198);
+		add_rows(b, ROW_GPU, kernel(b, name, "k"), PLACE_ID(0), 1, 1000198);
 	}
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	profile_rows(b->profile, &count);
@@ -337,8 +344,8 @@ static void samples_wait_for_their_launch(void **state)
 
 	give_reason(b, 1, 1, "wait");
 	give_reason(b, 1, 2, "barrier");
-	profile_add_several(b->profile, ROW_GPU, one, PLACE_ID(0), 1, 100);
-	profile_add_several(b->profile, ROW_GPU, two, PLACE_ID(0), 1, 100);
+	add_rows(b, ROW_GPU, one, PLACE_ID(0), 1, 100);
+	add_rows(b, ROW_GPU, two, PLACE_ID(0), 1, 100);
 	for (uint32_t i = 0; i < 100; i++)
 		numbers[i] = hold(b, i & 1 ? "k" : "other", i, 1 + i);
 	for (uint32_t i = 0; i < 100; i++) {
@@ -365,8 +372,8 @@ static void launches_without_room_have_the_mean(void **state)
 	b->samples.is_exact = true;
 	give_reason(b, 1, 1, "wait");
 	give_reason(b, 1, 2, "barrier");
-	profile_add_several(b->profile, ROW_GPU, one, PLACE_ID(0), 1, 100);
-	profile_add_several(b->profile, ROW_GPU, two, PLACE_ID(0), 1, 100);
+	add_rows(b, ROW_GPU, one, PLACE_ID(0), 1, 100);
+	add_rows(b, ROW_GPU, two, PLACE_ID(0), 1, 100);
 	pc_samples_place(&b->samples, hold(b, "k", 0, 1), STACK_EMPTY);
 	pc_samples_place(&b->samples, hold(b, "k", 0, 1), one);
 	b->memory.limit = b->memory.used + 2 * sizeof(struct gpu_pc_count);
@@ -473,8 +480,7 @@ static void places_have_lines(void **state)
 	for (uint32_t pc = 0; pc < 0x200; pc += 16)
 		give_sample(b, 1, "_Z4tinyy", 5, pc, 1, 1);
 	give_sample(b, 1, "_Z4tinyy", 6, 0, 1, 1); /* of a cubin that is not known */
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "_Z4tinyy"), PLACE_ID(3), 1,
-			    33000);
+	add_rows(b, ROW_GPU, kernel(b, "one", "_Z4tinyy"), PLACE_ID(3), 1, 33000);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(b->ledger.cubins_left_out, 0);
 	assert_int_equal(b->ledger.with_lines, 32);
@@ -506,8 +512,7 @@ static void a_cubin_with_a_hole_has_no_lines(void **state)
 	add_cubin(b, 1, bytes, size, 0);
 	give_reason(b, 1, 1, "wait");
 	give_sample(b, 1, "_Z4tinyy", 5, 0, 1, 1);
-	profile_add_several(b->profile, ROW_GPU, kernel(b, "one", "_Z4tinyy"), PLACE_ID(3), 1,
-			    33000);
+	add_rows(b, ROW_GPU, kernel(b, "one", "_Z4tinyy"), PLACE_ID(3), 1, 33000);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(b->ledger.with_lines, 0);
 	assert_int_equal(b->ledger.cubins_left_out, 1);
