@@ -5,8 +5,9 @@
  * An add-on is a module with a table of callbacks, registered in addons.c. The options of a run
  * select add-ons. Unneeded callbacks are NULL.
  *
- * Add-ons add to the profile through its sink (profile_sink.h), to stacks and places, and to tables
- * (result_table.h), which every output shows. Other data is passed to the result by `show`.
+ * Add-ons add to the profile through its sink (profile_sink.h), to stacks and to places. They add
+ * to tables (result_table.h), which every output shows. Other data is passed to the result by
+ * `show`.
  *
  * All times are CLOCK_MONOTONIC in ns. Add-ons do no I/O and read no clock, except through their
  * arguments. Data that does not fit into memory is counted in the ledger.
@@ -87,7 +88,7 @@ struct addon {
 
 	/*
 	 * Returns the add-on's state, or NULL if out of memory. `release` frees it at any time.
-	 * Without these two, `parts` is the state: for add-ons that only fill a table.
+	 * Without `begin`, the state is `parts`, for add-ons that only fill a table.
 	 */
 	void *(*begin)(const struct addon_parts *parts);
 	void (*release)(void *addon);

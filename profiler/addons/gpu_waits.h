@@ -2,8 +2,8 @@
 /*
  * Adds waiting times to the profile, for --waits and --wall.
  *
- * Joins the GPU work that threads waited for (waits.h), the threads' own times meanwhile
- * (wait_times.h), and kernels that waited for pages (warp_stalls.h).
+ * Combines waits.h, wait_times.h and warp_stalls.h: the GPU work that threads waited for, the
+ * threads' own times meanwhile, and kernels that waited for pages.
  */
 #ifndef PROFILER_ADDONS_GPU_WAITS_H
 #define PROFILER_ADDONS_GPU_WAITS_H

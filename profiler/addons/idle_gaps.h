@@ -13,11 +13,12 @@
  *
  * After the last operation of a device, the thread of that operation is charged.
  *
- * Most gaps are shorter than a sample period. So the rests of similar gaps are pooled: gaps of one
- * device, ended by one launch stack of a thread, with rests of similar length (to a power of two).
- * The samples in these gaps share the rests equally: samples are taken at random, so they show what
- * the thread computed. A sample represents at most a probable time: n samples (n + 3 sqrt(n))
- * periods. Time beyond that, and pools without samples, are charged to the launch alone.
+ * Most gaps are shorter than a sample period. So the rests of similar gaps are pooled. Similar gaps
+ * are of one device and end with one launch stack of a thread. Their rests have similar lengths, to
+ * a power of two. The samples in these gaps share the rests equally: samples are taken at random,
+ * so they show what the thread computed. A sample represents at most a probable time: n samples (n
+ * + 3 sqrt(n)) periods. Time beyond that, and pools without samples, are charged to the launch
+ * alone.
  *
  * All charges to a device add up to its idle time, to the nanosecond.
  *

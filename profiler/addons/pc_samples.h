@@ -7,7 +7,7 @@
  *
  * The input is samples, summed by function, PC and reason, and line tables of cubins, in pieces. At
  * the end, each row of a kernel is split by the shares of samples, over all processes. By default
- * CUPTI does not report the launch of a sample, so the shares are those of all samples of the
+ * CUPTI does not report the launch of a sample. So the shares are those of all samples of the
  * kernel. A kernel that behaves differently at two launches shows the mean at both. Time is neither
  * added nor lost. The kernel's own frame keeps the number of launches, and time that could not be
  * split.

@@ -4,8 +4,8 @@
  * samples with --waits, too). No I/O.
  *
  * The time of a thread is already in the profile: blocked, waiting for a CPU, or computing, if CUDA
- * spins. Time within a call that waits for the GPU is moved below its own stack, piece by piece as
- * `waits` decides. So sums do not change: a row only gets parts.
+ * spins. Time within a call that waits for the GPU is moved below its own stack, in the pieces of
+ * waits.h. So sums do not change: a row only gets parts.
  *
  *   call; ...; [blocked: poll]; [waiting for GPU]; kernel; launched at; launch stack
  *   call; ...; [spinning for GPU]; kernel; launched at; launch stack

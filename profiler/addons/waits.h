@@ -10,21 +10,21 @@
  * A wait ends when the last operation it waits for ends. So only operations that ended by its end
  * can have delayed it; one that still ran then does not count, however long it ran beside it. Each
  * moment of the wait is assigned to the operation that ran then and, of those that count, ended
- * last. (Equal shares would show work that made no difference, and do not divide whole ns.) A wait
+ * last. Equal shares would show work that made no difference, and do not divide whole ns. A wait
  * for one stream considers only operations of that stream, any other wait all of its process. A
  * piece without an operation has several causes: the GPU's latency to start and to report, work of
- * another stream that this stream depends on, or of another process.
+ * another process, or work of a stream that this one depends on.
  *
- * The ends of operations and of waits come from two clocks, so an operation may seem to end up to
- * WAITS_CLOCK_ERROR_NS after the wait that it delayed. This is generous: on an H200, in 74,538
- * waits for one kernel or copy each, the operation ended at least 2.2 us before its wait.
+ * Ends of operations and of waits come from two clocks. So an operation may seem to end up to
+ * WAITS_CLOCK_ERROR_NS after the wait that it delayed. This is generous. An H200 ran 74,538 waits
+ * for one kernel or copy each: the operation ended at least 2.2 us before its wait.
  *
  * A thread may compute in such a call, or spin for the GPU: that part of a wait is CPU time. CPU
  * time is taken first from moments at which nothing ran on the GPU, and from all others in
  * proportion.
  *
- * A wait is decided WAITS_TIMEOUT_NS after its end, when its operations have been reported (records
- * arrive 50 ms late or more), or at the end of the run.
+ * A wait is decided WAITS_TIMEOUT_NS after its end, or at the end of the run. By then its
+ * operations have been reported: records arrive 50 ms late or more.
  *
  * Memory is bounded: the last WAITS_OPERATIONS operations and as many waits are kept, over all
  * processes, at most 34 MB. Beyond that, waits are decided early, and pieces of dropped operations

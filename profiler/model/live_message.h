@@ -51,7 +51,7 @@ struct live_frame {
 	uint32_t kind; /* enum frame_kind */
 	uint32_t line;
 	const char *text, *file;          /* "" if there is none */
-	struct code_mapping file_of_code; /* of code: path, inode, device */
+	struct code_mapping file_of_code; /* for code: path, inode, device */
 	struct code_ref code;
 };
 

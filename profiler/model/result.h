@@ -257,9 +257,9 @@ static inline uint32_t result_computing_stack(const struct result *result, uint3
 }
 
 /*
- * Returns the stack of a timeline record. For a CPU sample, an operation or a timed call it is the
- * stack of the row, without root frames of --by: the record's place has those. For a launch or a
- * wait it ends at the CUDA call, or is RESULT_ROOT if it was not captured in the process.
+ * Returns the stack of a timeline record. For CPU samples, operations and timed calls that is the
+ * stack of the row, without root frames of --by, which the place has. For launches and waits the
+ * stack ends at the CUDA call. It is RESULT_ROOT if it was not captured in the process.
  */
 static inline uint32_t result_record_stack(const struct result *result,
 					   const struct timeline_record *record)
