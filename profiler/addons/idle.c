@@ -226,19 +226,10 @@ static struct stack_id push(const struct finishing *f, struct stack_id outer, co
 	return stack_table_push_text(f->idle->parts->stacks, outer, FRAME_MARK, text);
 }
 
-static void name_root(const struct finishing *f, uint32_t number, char text[ROOT_BYTES])
-{
-	const struct root *root = &f->roots[number];
-	char label[DEVICE_LABEL_BYTES];
-
-	devices_label(f->idle->parts->devices, root->process, root->id, label);
-	snprintf(text, ROOT_BYTES, PSEUDO_IDLE_START "%s" PSEUDO_IDLE_END, label);
-}
-
 static void make_roots(struct finishing *f)
 {
 	const struct addon_parts *parts = f->idle->parts;
-	char text[ROOT_BYTES];
+	char label[DEVICE_LABEL_BYTES], text[ROOT_BYTES];
 	const char *kept;
 
 	for (uint32_t i = 0; i < device_count(f->idle); i++) {
@@ -246,7 +237,8 @@ static void make_roots(struct finishing *f)
 			continue;
 		ledger_of(f->idle)->devices++;
 		saturated_add(&ledger_of(f->idle)->whole_ns, f->to_ns - f->from_ns);
-		name_root(f, i, text);
+		devices_label(parts->devices, f->roots[i].process, f->roots[i].id, label);
+		snprintf(text, ROOT_BYTES, PSEUDO_IDLE_START "%s" PSEUDO_IDLE_END, label);
 		kept = parts->keep(parts->context, text);
 		f->roots[i].stack = stack_table_push_text(
 			parts->stacks, STACK_EMPTY, FRAME_IDLE,

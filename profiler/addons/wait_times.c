@@ -57,15 +57,12 @@ static struct wait_row *get_row(struct wait_times *w, struct stack_id stack, str
 	const uint32_t key[] = {stack.number, place.number};
 	uint32_t at = find_row(w, stack, place);
 
-	if (at != RECORD_NONE)
-		return &w->rows.list[at];
-	if (!quota_take(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES))
-		return NULL;
-	at = record_add(&w->rows, &key, &row);
-	if (at != RECORD_NONE)
-		return &w->rows.list[at];
-	quota_return(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES);
-	return NULL;
+	if (at == RECORD_NONE && quota_take(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES)) {
+		at = record_add(&w->rows, &key, &row);
+		if (at == RECORD_NONE)
+			quota_return(w->memory, sizeof(row) + HASH_INDEX_ENTRY_BYTES);
+	}
+	return at == RECORD_NONE ? NULL : &w->rows.list[at];
 }
 
 static void add_part(struct wait_times *w, uint32_t row, struct stack_id stack, uint64_t ns)

@@ -200,27 +200,16 @@ int timeline_part(struct timeline *t, const char *folder)
 /* Returns 0, or -errno if adding has stopped. */
 static int write_buffer(struct timeline *t)
 {
-	const char *bytes = (const char *)t->buffer;
-	size_t whole = t->buffered * sizeof(*t->buffer), size = allowed(t, whole), done = 0;
-	uint32_t kept;
+	size_t whole = t->buffered * sizeof(*t->buffer), size = allowed(t, whole);
+	int err = write_exactly(t->fd, t->buffer, size);
+	/* a partial record is never read */
+	uint64_t written = (uint64_t)lseek(t->fd, 0, SEEK_CUR) / sizeof(*t->buffer);
 
-	if (size < whole)
-		t->stopped = -ENOSPC;
-	while (done < size) {
-		ssize_t n = write(t->fd, bytes + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			t->stopped = n < 0 ? -errno : -EIO;
-			break;
-		}
-		done += (size_t)n;
+	if (err || size < whole) {
+		t->stopped = err ? err : -ENOSPC;
+		count_loss(t, &t->stats.lost, t->written + t->buffered - written, t->stopped);
 	}
-	kept = (uint32_t)(done / sizeof(*t->buffer)); /* a partial record is never read */
-	t->written += kept;
-	if (kept < t->buffered)
-		count_loss(t, &t->stats.lost, t->buffered - kept, t->stopped);
+	t->written = written;
 	t->buffered = 0;
 	return t->stopped;
 }
