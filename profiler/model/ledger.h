@@ -44,10 +44,10 @@ struct ledger_launches {
 	 * its process ended, or its record was lost unnoticed. Excludes known losses.
 	 */
 	uint64_t unended;
-	uint64_t copies_unended; /* copies and sets without their record */
-	uint64_t graphs_unended; /* graphs without any record; they may be empty */
-	uint64_t confused;       /* another launch has their correlation id */
-	uint64_t handed, without_parent;  /* as in ledger_cpu */
+	uint64_t copies_unended;         /* copies and sets without their record */
+	uint64_t graphs_unended;         /* graphs without any record; they may be empty */
+	uint64_t confused;               /* another launch has their correlation id */
+	uint64_t handed, without_parent; /* as in ledger_cpu */
 	uint32_t probed_functions;
 };
 
