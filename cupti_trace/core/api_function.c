@@ -5,13 +5,13 @@
 #include "cupti_trace/core/cupti_abi.h"
 #include "symbolize/util/text.h"
 
-/* The highest callback ids of CUDA 13.0 (cupti_runtime_cbid.h, cupti_driver_cbid.h). */
+/* Highest callback ids of CUDA 13.0 (cupti_runtime_cbid.h, cupti_driver_cbid.h). */
 #define NEWEST_RUNTIME_CBID 522
 #define NEWEST_DRIVER_CBID 806
 
-#define VERSION_DIGITS 4 /* "_v7000" is a CUDA version, "_v2" one of the function */
+#define VERSION_DIGITS 4 /* "_v7000" is a CUDA version, "_v2" a version of the function */
 
-/* Length without a suffix "_v" and at least `digits` digits; `length` if it has none. */
+/* Returns the length without a suffix of "_v" and at least `digits` digits. */
 static size_t without_version(const char *name, size_t length, size_t digits)
 {
 	size_t n = length;
@@ -46,7 +46,7 @@ size_t api_function_length(const char *name)
 	return without_stream(name, without_version(name, strlen(name), VERSION_DIGITS));
 }
 
-/* Without all suffixes: these come in any order. */
+/* Returns the length without all suffixes, which come in any order. */
 static size_t base_length(const char *name)
 {
 	size_t n = strlen(name), before;
@@ -59,7 +59,10 @@ static size_t base_length(const char *name)
 	return n;
 }
 
-/* "LaunchKernel" of "cudaLaunchKernel", "cuLaunchKernel"; NULL: of neither interface. */
+/*
+ * Returns "LaunchKernel" for "cudaLaunchKernel" and "cuLaunchKernel"; NULL if the function belongs
+ * to neither interface.
+ */
 static const char *without_prefix(const char *name)
 {
 	if (starts_with(name, "cuda"))
@@ -111,7 +114,7 @@ static enum api_meaning meaning_of(const char *name, const char *base, size_t le
 	return API_NOTHING;
 }
 
-/* Where in their parameters the number of bytes or elements is, and the cudaMemcpyKind. */
+/* Positions of the number of bytes or elements, and of the cudaMemcpyKind, in the parameters. */
 static const struct sized {
 	const char *name;
 	uint8_t size_at, kind_at;
@@ -138,7 +141,7 @@ static const struct sized *find_sized(const char *name)
 	return NULL;
 }
 
-/* More functions whose bytes are of interest: those above have them, too. */
+/* More functions whose bytes are summed, besides those above. */
 static const struct {
 	const char *name;
 	struct api_amount amount;
@@ -228,7 +231,10 @@ bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params)
 	memcpy(&size, bytes + size_at, sizeof(size));
 	if (kind_at)
 		memcpy(&kind, bytes + kind_at, sizeof(kind));
-	/* cudaMemcpyHostToDevice, DeviceToHost, DeviceToDevice; others may be within the host */
+	/*
+	 * cudaMemcpyHostToDevice, DeviceToHost, DeviceToDevice; other kinds may stay within the
+	 * host
+	 */
 	return size > 0 && kind >= 1 && kind <= 3;
 }
 
@@ -247,7 +253,7 @@ struct api_function api_function_of(const char *name)
 		f.size_at = find_sized(name)->size_at;
 		f.kind_at = find_sized(name)->kind_at;
 	}
-	/* behind the configuration */
+	/* the kernel follows the launch configuration */
 	if (f.meaning == API_KERNEL && starts_with(base, "LaunchKernelEx"))
 		f.kernel_at = sizeof(void *);
 	f.runs_graph = f.meaning == API_GRAPH && starts_with(base, "GraphLaunch");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which visit of a profiler this is, in a process that ran already: what threads have noted in an
- * earlier one does not count. Ids of CUPTI may begin anew, and a call may have been left open.
+ * Counts how often a profiler has attached to this process while it ran. Notes that threads took in
+ * an earlier epoch are void: CUPTI's ids may start over, and a call may have been left open.
  */
 #ifndef CUPTI_TRACE_CORE_ATTACH_EPOCH_H
 #define CUPTI_TRACE_CORE_ATTACH_EPOCH_H

@@ -10,18 +10,18 @@
 
 #define ALIGNMENT 64
 
-#define ROOM_PARTS 16 /* no buffer takes more of what is free than one of that many parts */
+#define ROOM_PARTS 16 /* no buffer takes more than this share of the free room */
 
-/* Never freed, so that a thread may look at its last one at any time. */
+/* Never freed, so that a thread may read its last one at any time. */
 struct buffer {
 	struct buffer *next;
 	uint8_t *memory;
-	uint64_t number; /* of the request; 0: not in use */
+	uint64_t number; /* number of the request; 0: not in use */
 	uint32_t size_index;
 	bool is_filled;
 };
 
-/* What this thread requested last. */
+/* Last request of this thread. */
 static __thread struct {
 	struct buffer *buffer;
 	uint64_t number;
@@ -52,7 +52,7 @@ void buffers_init(struct buffers *buffers, bool may_refuse)
 	buffers->size = BUFFERS_MIN_SIZE;
 }
 
-/* By how long ago the last buffer was asked for: that is how long it lasted. */
+/* Chooses a size by how long the last buffer lasted, i.e. how long ago it was requested. */
 static size_t next_size(struct buffers *buffers, uint64_t now_ns)
 {
 	uint64_t lasted = now_ns - buffers->time_ns;
@@ -78,8 +78,8 @@ static size_t smaller(size_t a, size_t b)
 }
 
 /*
- * The index of the largest size that is neither more than is useful nor than a fair share, and
- * leaves room for more threads.
+ * Returns the index of the largest useful size that is a fair share and leaves room for more
+ * threads.
  */
 static uint32_t choose_size(struct buffers *buffers, uint64_t now_ns)
 {
@@ -109,7 +109,7 @@ static void add(struct buffer **list, struct buffer *b)
 	*list = b;
 }
 
-/* The place of the pointer to the buffer with this memory, or of the list's end. */
+/* Returns the place of the pointer to the buffer with this memory, or of the list's end. */
 static struct buffer **find_given(struct buffers *buffers, const uint8_t *memory)
 {
 	uint64_t hash = (uintptr_t)memory / ALIGNMENT * UINT64_C(0x9e3779b97f4a7c15);
@@ -127,7 +127,7 @@ static void strip(struct buffers *buffers, struct buffer *b)
 	add(&buffers->bare, b);
 }
 
-/* Frees kept memory, the largest first, until it and what is filled are within the bound. */
+/* Frees kept memory, the largest first, until kept and filled memory are within the bound. */
 static void shrink(struct buffers *buffers)
 {
 	for (uint32_t i = BUFFERS_SIZES; i-- > 0;) {

@@ -8,14 +8,14 @@
 #include "cupti_trace/core/readable.h"
 
 #define SEGMENTS_MAX 64u
-#define NOTES_MAX 4096u /* bytes of a segment of notes */
+#define NOTES_MAX 4096u /* limit of a segment of notes, bytes */
 #define ID_MAX ((BUILD_ID_TEXT_BYTES - 1) / 2)
 
 struct image {
 	uint64_t start, size;
 };
 
-/* Copies bytes of the file; false: they are not there. */
+/* Copies bytes of the file. Returns false if they are not mapped. */
 static bool copy(const struct image *image, uint64_t offset, void *out, uint64_t size)
 {
 	return offset <= image->size && size <= image->size - offset && size > 0 &&
@@ -27,7 +27,7 @@ static uint64_t align(uint64_t size)
 	return (size + 3) & ~UINT64_C(3);
 }
 
-/* Looks through notes. */
+/* Searches notes. */
 static bool find_in(const uint8_t *notes, uint64_t size, char *text)
 {
 	Elf64_Nhdr note;

@@ -7,9 +7,9 @@
 
 #define TRIES 7
 #define USUAL_ERROR_NS 20000 /* a thread switched out in the middle shows as far more */
-#define STEP_NS 5000000      /* what a clock that was not set may be off ... */
-#define STEP_SHARE 8         /* ... and one part of that many of the time that passed */
-#define SLACK_NS 1000000u    /* of times near a step */
+#define STEP_NS 5000000      /* tolerance of a clock that was not set, ns ... */
+#define STEP_SHARE 8         /* ... plus this share of the time that passed */
+#define SLACK_NS 1000000u    /* tolerance of times near a step */
 
 static uint64_t read_clock(clockid_t clock)
 {
@@ -65,7 +65,7 @@ int clock_measure(const struct cupti_api *api, struct clock_point *point)
 	return 0;
 }
 
-/* When it was measured, by CLOCK_MONOTONIC. */
+/* Returns when a point was measured, CLOCK_MONOTONIC. */
 static uint64_t time_of(const struct clock_point *point)
 {
 	return point->at_ns + (uint64_t)point->offset_ns;
@@ -140,7 +140,7 @@ static uint64_t convert_by(const struct clock_point *a, const struct clock_point
 	return cupti_ns + (uint64_t)(b->offset_ns + (int64_t)step);
 }
 
-/* If a record may mean this time, on this side of the steps: the latest so far. */
+/* Raises *latest_ns to `ns` if a record may mean this time on this side of the steps. */
 static void consider(uint64_t *latest_ns, uint64_t ns, uint64_t since_ns, uint64_t until_ns)
 {
 	if (ns + SLACK_NS >= since_ns && ns <= until_ns + SLACK_NS && ns > *latest_ns)
@@ -164,6 +164,6 @@ uint64_t clock_map_convert(const struct clock_map *map, uint64_t cupti_ns, uint6
 		if (past_ns <= end)
 			consider(&latest_ns, past_ns, era->since_ns, era->until_ns);
 	}
-	/* else the clock was set twice before it was measured: it shows nothing between */
+	/* otherwise the clock was set twice between measurements: no time fits */
 	return latest_ns ? latest_ns : map->past[0].until_ns;
 }

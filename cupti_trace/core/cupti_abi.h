@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of CUPTI's binary interface that the injection library uses.
+ * Declares the part of CUPTI's binary interface that the injection library uses.
  *
- * libcupti is found and dlopen'd in the target process at run time, and it may be any release from
- * CUDA 11.8 to 13.x, whatever toolkit (if any) this program was built on. So the handful of
- * functions, constants and record layouts that we rely on are declared here, under their own names
- * (without the CUPTI headers), and nothing of the CUDA Toolkit is needed to build.
+ * libcupti is found and dlopen'd in the target process. It may be any release from CUDA 11.8 to
+ * 13.x, whatever toolkit (if any) this program was built with. So the functions, constants and
+ * record layouts that we use have declarations and names of our own here. Building needs nothing of
+ * the CUDA Toolkit.
  *
  * tests/unit/test_cupti_abi.c compares every value, offset and signature below with NVIDIA's
- * headers wherever those are installed, so a mistake here cannot survive a build with a toolkit.
+ * headers wherever those are installed. So a mistake here cannot survive a build with a toolkit.
  *
  * Source: CUPTI documentation and headers, cupti_activity.h, cupti_callbacks.h, cupti_result.h,
- * cupti_runtime_cbid.h, cupti_pcsampling.h (CUDA 11.8, 12.4 and 13.0). Layouts only ever grow at
- * the end between those releases; a field newer than CUPTI 11.8 says since which API version it
- * exists and must not be read below it.
+ * cupti_runtime_cbid.h, cupti_pcsampling.h (CUDA 11.8, 12.4 and 13.0). Between those releases
+ * layouts only grow at the end. A field newer than CUPTI 11.8 is marked with its API version and
+ * must not be read below it.
  */
 #ifndef CUPTI_TRACE_CORE_CUPTI_ABI_H
 #define CUPTI_TRACE_CORE_CUPTI_ABI_H
@@ -53,7 +53,7 @@ enum {
 	CUPTI_ABI_ACTIVITY_KIND_MEMORY2 = 49, /* allocation and release */
 	CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL = 50,
 	CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE = 51,
-	CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE = 53, /* with GRAPH_TRACE, if asked for */
+	CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE = 53, /* with GRAPH_TRACE, if requested */
 	CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS = 54,     /* since 12.8 */
 };
 
@@ -90,7 +90,7 @@ enum {
 	CUPTI_ABI_UVM_BYTES_HTOD = 1,
 	CUPTI_ABI_UVM_BYTES_DTOH = 2,
 	CUPTI_ABI_UVM_CPU_PAGE_FAULTS = 3, /* an instant; value: 1 */
-	CUPTI_ABI_UVM_GPU_PAGE_FAULTS = 4, /* value: how many, of one group */
+	CUPTI_ABI_UVM_GPU_PAGE_FAULTS = 4, /* value: number of faults of one group */
 	CUPTI_ABI_UVM_THRASHING = 5,
 	CUPTI_ABI_UVM_THROTTLING = 6,
 	CUPTI_ABI_UVM_REMOTE_MAP = 7,
@@ -135,7 +135,7 @@ enum {
 /* CUpti_ApiCallbackSite */
 enum { CUPTI_ABI_API_ENTER = 0, CUPTI_ABI_API_EXIT = 1 };
 
-/* CUpti_runtime_api_trace_cbid: other functions are known by their names (api_function.h). */
+/* CUpti_runtime_api_trace_cbid: other functions are found by their names (api_function.h). */
 enum { CUPTI_ABI_RT_cudaDeviceReset = 164 };
 
 /* Every activity record starts with its kind. */
@@ -144,9 +144,9 @@ struct cupti_abi_activity {
 } __attribute__((packed, aligned(8)));
 
 /*
- * CUpti_ActivityKernel8 and later (KIND_CONCURRENT_KERNEL), the prefix that all of them share.
- * Times are in CUPTI's clock, ns; 0 means "could not be collected". `name` is the mangled kernel
- * name and is valid as long as the module is loaded: see names.h.
+ * CUpti_ActivityKernel8 and later (KIND_CONCURRENT_KERNEL): their common prefix. Times are in
+ * CUPTI's clock, ns; 0 means "could not be collected". `name` is the mangled kernel name and is
+ * valid as long as the module is loaded: see names.h.
  */
 struct cupti_abi_kernel {
 	uint32_t kind;
@@ -183,7 +183,7 @@ struct cupti_abi_kernel {
 	uint32_t graph_id;
 } __attribute__((packed, aligned(8)));
 
-/* CUpti_ActivityMemcpy5 and later (KIND_MEMCPY), the prefix that all of them share. */
+/* CUpti_ActivityMemcpy5 and later (KIND_MEMCPY): their common prefix. */
 struct cupti_abi_memcpy {
 	uint32_t kind;
 	uint8_t copy_kind;   /* CUPTI_ABI_MEMCPY_* */
@@ -203,7 +203,10 @@ struct cupti_abi_memcpy {
 	uint32_t graph_id;
 } __attribute__((packed, aligned(8)));
 
-/* CUpti_ActivityMemcpyPtoP3 and later (KIND_MEMCPY2). `device_id` and the like: where it ran. */
+/*
+ * CUpti_ActivityMemcpyPtoP3 and later (KIND_MEMCPY2). `device_id`, `context_id` and `stream_id` are
+ * those that executed the copy.
+ */
 struct cupti_abi_memcpy_peer {
 	uint32_t kind;
 	uint8_t copy_kind;
@@ -259,11 +262,11 @@ struct cupti_abi_memory {
 	uint32_t stream_id;
 	const char *name;
 	uint32_t is_async, reserved0;
-	uint32_t pool_type, reserved1; /* CUPTI_ABI_POOL_LOCAL: those below are valid */
+	uint32_t pool_type, reserved1; /* CUPTI_ABI_POOL_LOCAL: the members below are valid */
 	uint64_t pool_address;
 	uint64_t pool_release_threshold;
-	uint64_t pool_size; /* bytes that the pool holds */
-	uint64_t pool_used; /* of these, bytes that it has handed out */
+	uint64_t pool_size; /* bytes reserved by the pool */
+	uint64_t pool_used; /* bytes of `pool_size` that are allocated */
 } __attribute__((packed, aligned(8)));
 
 /* CUpti_ActivityMemoryPoolType */
@@ -289,8 +292,8 @@ struct cupti_abi_memory_pool {
 } __attribute__((packed, aligned(8)));
 
 /*
- * CUpti_ActivityUnifiedMemoryCounter2 and later. What happened has no launch: `start` to `end` is a
- * migration's or a group of faults' span; ids are devices' where they apply.
+ * CUpti_ActivityUnifiedMemoryCounter2 and later. These events have no launch: `start` to `end` is
+ * the span of a migration or of a group of faults. Ids are devices' where they apply.
  */
 struct cupti_abi_uvm {
 	uint32_t kind;
@@ -327,7 +330,7 @@ struct cupti_abi_graph_trace {
 
 /*
  * CUpti_ActivityDeviceGraphTrace (KIND_DEVICE_GRAPH_TRACE): a graph that a kernel launched, as a
- * whole. Of the launch it says only which graph it was in.
+ * whole. About the launch it has only the graph of the launching kernel.
  */
 struct cupti_abi_device_graph_trace {
 	uint32_t kind;
@@ -351,15 +354,15 @@ struct cupti_abi_decompress {
 	uint32_t channel_type;
 	uint32_t correlation_id;
 	uint32_t operations;
-	uint64_t source_bytes; /* 0: not known */
+	uint64_t source_bytes; /* 0: unknown */
 	void *reserved0;
 	uint64_t start, end;
 } __attribute__((packed, aligned(8)));
 
 /*
- * CUpti_ActivityDevice4 (since CUDA 11.6) and later (KIND_DEVICE), the prefix that all of them
- * share. Nothing in the record says which of them it is, and a name is a pointer: to be read only
- * where the fields that can have few values have one of these.
+ * CUpti_ActivityDevice4 (since CUDA 11.6) and later (KIND_DEVICE): their common prefix. Nothing in
+ * the record tells its version, and the name is a pointer. So read it only if the fields with few
+ * possible values are valid.
  */
 struct cupti_abi_device {
 	uint32_t kind;
@@ -392,11 +395,11 @@ struct cupti_abi_device {
 	uint8_t is_mig_enabled;
 	uint8_t reserved[6];
 	uint32_t gpu_instance_id;     /* UINT32_MAX: MIG is not enabled */
-	uint32_t compute_instance_id; /* likewise */
+	uint32_t compute_instance_id; /* UINT32_MAX: MIG is not enabled */
 	uint8_t mig_uuid[16];
 } __attribute__((packed, aligned(8)));
 
-/* CUpti_ActivityContext and later (KIND_CONTEXT), the prefix that all of them share. */
+/* CUpti_ActivityContext and later (KIND_CONTEXT): their common prefix. */
 struct cupti_abi_context {
 	uint32_t kind;
 	uint32_t context_id;
@@ -405,7 +408,7 @@ struct cupti_abi_context {
 	uint16_t null_stream_id;
 } __attribute__((packed, aligned(8)));
 
-/* CUpti_CallbackData, handed to API-domain callbacks. */
+/* CUpti_CallbackData, passed to API-domain callbacks. */
 struct cupti_abi_callback_data {
 	uint32_t callback_site;
 	const char *function_name;
@@ -418,7 +421,7 @@ struct cupti_abi_callback_data {
 	uint32_t correlation_id;
 };
 
-/* Returns what a call has returned, at its EXIT: a cudaError_t or CUresult; 0: it succeeded. */
+/* Returns the result of a call at its EXIT: a cudaError_t or CUresult; 0: success. */
 static inline int cupti_abi_result(const struct cupti_abi_callback_data *data)
 {
 	const int *result = data->function_return_value;
@@ -426,7 +429,7 @@ static inline int cupti_abi_result(const struct cupti_abi_callback_data *data)
 	return result ? *result : 0;
 }
 
-/* CUpti_ResourceData, handed to resource-domain callbacks: not the struct above. */
+/* CUpti_ResourceData, passed to resource-domain callbacks. Differs from the struct above. */
 struct cupti_abi_resource_data {
 	void *context;
 	void *stream;
@@ -445,8 +448,8 @@ struct cupti_abi_graph_data {
 	void *graph;
 	void *original_graph;
 	void *node;
-	void *original_node; /* of a clone */
-	uint32_t node_type;  /* when its creation starts; later 0 */
+	void *original_node; /* NULL unless a clone */
+	uint32_t node_type;  /* valid when its creation starts; later 0 */
 	void *dependency;
 	void *graph_exec;
 };
@@ -458,7 +461,7 @@ enum { CUPTI_ABI_NODE_CONDITIONAL = 13 };
  * PC sampling (cupti_pcsampling.h). Structures begin with the size that NVIDIA's macros compute: up
  * to the end of the last member.
  */
-#define CUPTI_ABI_SAMPLES_PCS 22u /* API version from which records are laid out so: CUDA 12.4 */
+#define CUPTI_ABI_SAMPLES_PCS 22u /* API version with this layout of records: CUDA 12.4 */
 #define CUPTI_ABI_SIZE_TO(type, last) \
 	(offsetof(struct type, last) + sizeof(((struct type *)0)->last))
 
@@ -470,10 +473,11 @@ enum { CUPTI_ABI_PC_PARSED = 1 };
 
 /* CUpti_PCSamplingConfigurationAttributeType */
 enum {
-	CUPTI_ABI_PC_ATTR_PERIOD = 1,          /* uint32_t: 2^n cycles, 5 to 31 */
-	CUPTI_ABI_PC_ATTR_STALL_REASONS = 2,   /* those to collect */
-	CUPTI_ABI_PC_ATTR_SCRATCH_BYTES = 3,   /* size_t: for records that were not fetched yet */
-	CUPTI_ABI_PC_ATTR_HARDWARE_BYTES = 4,  /* size_t: of the GPU's memory */
+	CUPTI_ABI_PC_ATTR_PERIOD = 1,        /* uint32_t: 2^n cycles, 5 to 31 */
+	CUPTI_ABI_PC_ATTR_STALL_REASONS = 2, /* reasons to collect */
+	CUPTI_ABI_PC_ATTR_SCRATCH_BYTES =
+		3, /* size_t: room for records that were not fetched yet */
+	CUPTI_ABI_PC_ATTR_HARDWARE_BYTES = 4,  /* size_t: room in the GPU's memory */
 	CUPTI_ABI_PC_ATTR_COLLECTION_MODE = 5, /* uint32_t */
 	CUPTI_ABI_PC_ATTR_OUTPUT_FORMAT = 7,   /* uint32_t */
 	CUPTI_ABI_PC_ATTR_SAMPLING_BUFFER = 8, /* struct cupti_abi_pc_data * */
@@ -494,21 +498,21 @@ struct cupti_abi_pc_record {
 	uint32_t pad;
 	char *function_name;
 	size_t stall_count;
-	struct cupti_abi_pc_stall *stalls; /* room for all reasons that are collected */
+	struct cupti_abi_pc_stall *stalls; /* room for all collected reasons */
 	uint32_t correlation_id;           /* 0 in continuous mode */
 } __attribute__((packed, aligned(8)));
 
 /* CUpti_PCSamplingData */
 struct cupti_abi_pc_data {
 	size_t size;
-	size_t capacity; /* of `records` */
+	size_t capacity; /* number of `records` */
 	uint64_t total_samples;
 	uint64_t dropped_samples;
 	size_t count;
 	size_t remaining;
 	uint64_t range_id;
 	struct cupti_abi_pc_record *records;
-	uint64_t other_samples; /* of kernels that are not the program's */
+	uint64_t other_samples; /* samples in kernels that are not the program's */
 	uint8_t hardware_buffer_full;
 } __attribute__((packed, aligned(8)));
 
@@ -581,7 +585,10 @@ struct cupti_abi_cubin_crc {
 
 typedef void *cupti_abi_subscriber;
 
-/* CUpti_SubscriberParams: what cuptiSubscribe_v2 takes, and returns of an earlier subscriber. */
+/*
+ * CUpti_SubscriberParams: arguments of cuptiSubscribe_v2, and its answer about an earlier
+ * subscriber.
+ */
 #define CUPTI_ABI_OLD_SUBSCRIBER_NAME_SIZE 128 /* CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN is 64 */
 struct cupti_abi_subscriber_params {
 	size_t struct_size;
@@ -596,8 +603,8 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 					   size_t size, size_t valid_size);
 
 /*
- * The functions, as X(name, required, parameters); each returns CUptiResult (an int).
- * `required` 0: may be missing in an older libcupti, check for NULL before the call.
+ * The functions, as X(name, required, parameters). Each returns CUptiResult (an int). If `required`
+ * is 0, an older libcupti may lack the function: check for NULL before the call.
  */
 #define CUPTI_ABI_FUNCTIONS(X)                                                                    \
 	X(cuptiGetVersion, 1, (uint32_t * version))                                               \

@@ -12,7 +12,9 @@
 #include <unistd.h>
 #include "symbolize/util/text.h"
 
-/* Newest first: a libcupti may be newer than the program's CUDA, not older than the driver's API.
+/*
+ * Newest first: a libcupti may be newer than the program's CUDA, but not older than the driver's
+ * API.
  */
 static const char *const file_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
 					 "libcupti.so"};
@@ -25,7 +27,7 @@ static void note_looked(struct cupti_api *api, const char *place)
 
 	for (const char *at = api->looked; (at = strstr(at, place)); at++)
 		if ((at == api->looked || at[-1] == '\n') && (at[length] == '\n' || !at[length]))
-			return; /* named already */
+			return; /* already listed */
 	n = snprintf(api->looked + used, sizeof(api->looked) - used, "%s%s", used ? "\n" : "",
 		     place);
 
@@ -53,7 +55,7 @@ static bool was_tried(const struct cupti_api *api)
 	return false;
 }
 
-/* Keeps what errors are about: the first library, or the one that ends the search. */
+/* Keeps the first library that failed, or the one that ends the search, for error messages. */
 static bool pass_over(struct cupti_api *api, int err)
 {
 	bool is_final = err != -ENOSYS && api->use->is_final(api->use->context, err);
@@ -67,7 +69,7 @@ static bool pass_over(struct cupti_api *api, int err)
 	return api->tried_count < CUPTI_API_TRIES_MAX && !is_final;
 }
 
-/* Returns whether the search is over. */
+/* Tries a path. Returns true if the search is over. */
 static bool try_open(struct cupti_api *api, const char *path)
 {
 	struct link_map *map = NULL;
@@ -83,7 +85,7 @@ static bool try_open(struct cupti_api *api, const char *path)
 		dlclose(api->handle);
 		return false;
 	}
-	/* what ld.so found, rather than the bare name it was asked for */
+	/* path that ld.so found, rather than the bare name */
 	if (dlinfo(api->handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0])
 		path = map->l_name;
 	snprintf(api->path, sizeof(api->path), "%s", path);
@@ -110,7 +112,7 @@ static bool try_folder(struct cupti_api *api, const char *folder)
 	return false;
 }
 
-/* The sub-folders in which a toolkit keeps libcupti. */
+/* Tries the sub-folders in which a toolkit keeps libcupti. */
 static bool try_toolkit(struct cupti_api *api, const char *root)
 {
 	static const char *const below[] = {"extras/CUPTI/lib64", "lib64",
@@ -185,7 +187,7 @@ static bool try_library_path(struct cupti_api *api)
 	return false;
 }
 
-/* /usr/local/cuda first, then /usr/local/cuda-13.0 and the like, highest first. */
+/* Tries /usr/local/cuda first, then /usr/local/cuda-13.0 and the like, highest first. */
 static bool try_usual_folders(struct cupti_api *api)
 {
 	static const char *const parents[] = {"/usr/local", "/opt"};

@@ -12,14 +12,15 @@
 #include <unistd.h>
 #include "cupti_trace/core/clock.h"
 
-#define BEGIN_MS 100 /* from taking the handler off the list to its first instruction, at most */
+#define BEGIN_MS \
+	100 /* longest time from removing the handler from the list to its first instruction */
 
 static void (*the_handler)(void);
 static pid_t owner;
 static uint32_t timeout_ms = EXIT_GUARD_TIMEOUT_MS, stay_ms = EXIT_GUARD_STAY_MS;
 static _Atomic bool begun, ended;
 static _Atomic uint32_t held;          /* a bit for each thread; bit 0 is furthest down the list */
-static _Atomic uint64_t first_held_ms; /* when the first came */
+static _Atomic uint64_t first_held_ms; /* time when the first thread came */
 static __thread bool was_first;        /* this thread has called the handler */
 
 _Static_assert(EXIT_GUARD_THREADS <= 32, "a bit each");
@@ -51,7 +52,7 @@ static void stay(int status)
 	pthread_t other;
 
 	stay_until(now_ms() + stay_ms);
-	/* somebody may hold a stream's lock for good */
+	/* another thread may hold a stream's lock for good */
 	pthread_create(&other, NULL, end_anyway, (void *)(intptr_t)status);
 	fflush(NULL);
 	_exit(status);
@@ -74,7 +75,7 @@ static void run_handler(int status, void *unused)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* Until the handler is through; not longer than one may wait for it, and not if nobody calls it. */
+/* Waits until the handler has finished. Stops at the timeout, or if no thread calls the handler. */
 static void wait_for_handler(void)
 {
 	uint64_t came = now_ms(), first = 0;
@@ -96,11 +97,12 @@ static void hold_thread(int status, void *argument)
 
 	if (was_first || getpid() != owner)
 		return;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* the process depends on it */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE,
+			       NULL); /* cancelling this thread would end the process early */
 	atomic_fetch_or(&held, bit);
 	wait_for_handler();
 	if (atomic_load(&held) & (bit - 1))
-		stay(status); /* another one is further down */
+		stay(status); /* another thread is further down the list */
 }
 
 int exit_guard_add(void (*handler)(void))

@@ -20,13 +20,13 @@
 #include "cupti_trace/core/clock.h"
 #include "symbolize/util/guarded_path.h"
 
-#define HIGHEST_FD 4095            /* a higher one would make the kernel's table of them large */
+#define HIGHEST_FD 4095 /* a higher number would make the kernel's descriptor table large */
 #define DEFAULT_FLOAT_MODE 0x1f80u /* all exceptions masked, none raised (Intel SDM 1, 10.2.3) */
-#define FEW_FDS 16                 /* that many numbers, from the highest down, are tried first */
+#define FEW_FDS 16                 /* so many numbers, from the highest down, are tried first */
 
 static __thread unsigned int depth;
 
-/* MXCSR; by hand, because the compiler may use no such registers here. */
+/* Returns MXCSR. In assembler, because the compiler may use no such registers here. */
 static uint32_t float_mode(void)
 {
 	uint32_t mode;
@@ -128,7 +128,7 @@ void guest_close(int fd, const struct stat *file)
 		close(fd);
 }
 
-/* A free number above the low ones for the same file; -1: there is none. */
+/* Duplicates a descriptor to a free high number. Returns the new one, or -1 if there is none. */
 static int copy_up(int fd)
 {
 	struct rlimit limit = {.rlim_cur = 0};
@@ -142,8 +142,8 @@ static int copy_up(int fd)
 }
 
 /*
- * Does the same file under a high number, or under its own where none is free; -EBADF: it was
- * closed.
+ * Moves a descriptor to a high number, or keeps it if none is free. Returns the descriptor, or
+ * -EBADF if the program closed it.
  */
 static int move_up(int fd)
 {
@@ -174,7 +174,7 @@ bool guest_has_standard(void)
 	return true;
 }
 
-/* Takes the places of those that are closed by what can be neither read nor written. */
+/* Occupies closed standard descriptors with files that can be neither read nor written. */
 static int take_standard(int placeholders[STDERR_FILENO + 1], struct stat *root)
 {
 	int count = 0, fd;
@@ -190,7 +190,7 @@ static int take_standard(int placeholders[STDERR_FILENO + 1], struct stat *root)
 	return count;
 }
 
-static _Atomic int first_seccomp_mode; /* in a container SECCOMP_MODE_FILTER */
+static _Atomic int first_seccomp_mode; /* SECCOMP_MODE_FILTER in a container */
 static _Atomic int first_no_new_privs;
 
 static int seccomp_mode(void)
@@ -295,8 +295,7 @@ struct apart {
 
 static void run_apart(struct apart *apart)
 {
-	/* no descriptor of the program's is copied, but for the lowest few dozen and for a moment
-	 */
+	/* the kernel copies only the lowest few dozen of the program's descriptors, for a moment */
 	if (syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) != 0)
 		return;
 	apart->work(apart->data);
@@ -304,9 +303,9 @@ static void run_apart(struct apart *apart)
 }
 
 /*
- * Makes a thread that runs run_apart on the stack that ends at `top`, and ends. It has the caller's
- * thread-local storage, so until then the caller does nothing but wait. (CLONE_VFORK would do that,
- * but valgrind ends programs that use it here.) Returns the thread's id or -errno.
+ * Starts a thread that runs run_apart on the stack that ends at `top`, and ends. Returns the
+ * thread's id or -errno. The thread shares the caller's thread-local storage, so the caller must
+ * only wait until then. (CLONE_VFORK would do that, but valgrind ends programs that use it here.)
  */
 static long start_apart(char *top, struct apart *apart)
 {
@@ -356,13 +355,14 @@ bool guest_run_apart(void (*work)(void *data), void *data)
 	char *stack;
 
 	if (guest_has_filter())
-		return false; /* a filter may kill who makes a thread in its own way */
+		return false; /* a filter may kill a process that makes a thread in an unusual way
+			       */
 	stack = mmap(NULL, APART_STACK, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		return false;
 	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &signals); /* the thread begins with this mask */
+	pthread_sigmask(SIG_BLOCK, &all, &signals); /* the thread inherits this mask */
 	if (start_apart(stack + APART_STACK, &apart) > 0)
 		wait_for_end(&apart.lives);
 	pthread_sigmask(SIG_SETMASK, &signals, NULL);

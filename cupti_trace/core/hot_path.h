@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each launch reads of the library's state lies together, on one page and few cache lines:
- * between launches the program uses the caches for itself, so each page more costs a miss. So does
- * the code that each launch runs.
+ * Marks code and data that each launch uses, to keep them on few pages and cache lines. Between
+ * launches the program fills the caches, so each page more costs a miss.
  */
 #ifndef CUPTI_TRACE_CORE_HOT_PATH_H
 #define CUPTI_TRACE_CORE_HOT_PATH_H
@@ -11,15 +10,15 @@
 
 #define HOT_PATH_DATA __attribute__((section("read_at_launch")))
 
-/* Of a function: the linker puts those that are hot side by side. */
+/* Marks a function for the linker, which puts hot ones side by side. */
 #define HOT_PATH __attribute__((hot))
 
-/* Of a function that is in a header for the launches' sake. */
+/* Marks a function that is in a header for the sake of launches. */
 #define HOT_PATH_INLINE inline __attribute__((always_inline))
 
 /*
- * Finds the address of a thread's variable once. The compiler would find it again at each use,
- * which calls the loader.
+ * Computes the address of a thread's variable once. The compiler would do so at each use, by a call
+ * of the loader.
  */
 #define OF_THREAD(variable)                                      \
 	__extension__({                                          \

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "cupti_trace/core/guest.h"
 
-/* splitmix64's step: each bit of the result depends on all bits of both. */
+/* Mixes by splitmix64's step: each bit of the result depends on all bits of both. */
 static uint64_t mix(uint64_t state, uint64_t value)
 {
 	state = (state ^ value) + 0x9e3779b97f4a7c15u;
@@ -19,9 +19,7 @@ static uint64_t mix(uint64_t state, uint64_t value)
 	return state ^ state >> 31;
 }
 
-/*
- * Returns what differs between processes and programs, where the kernel has no randomness to give.
- */
+/* Returns bits that differ between processes and programs, if the kernel has no randomness. */
 static uint64_t gather_entropy(void)
 {
 	struct timespec now, since_boot, used;
@@ -34,7 +32,8 @@ static uint64_t gather_entropy(void)
 	state = mix(state, (uint64_t)now.tv_nsec);
 	state = mix(state, (uint64_t)since_boot.tv_nsec);
 	state = mix(state, (uint64_t)used.tv_nsec);
-	state = mix(state, (uintptr_t)&now); /* the stack's place and the library's are random */
+	state = mix(state,
+		    (uintptr_t)&now); /* the addresses of the stack and the library are random */
 	return mix(state, (uintptr_t)&gather_entropy);
 }
 
@@ -55,7 +54,10 @@ static uint64_t read_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
-/* The 22nd field; the second is a name in parentheses that may hold spaces and parentheses. */
+/*
+ * Returns the 22nd field. The second is a name in parentheses, which may hold spaces and
+ * parentheses.
+ */
 static uint64_t read_start_ticks(void)
 {
 	int fd = guest_open("/proc/self/stat", O_RDONLY);

@@ -6,7 +6,10 @@
 #include <link.h>
 #include <stddef.h>
 
-/* The first list of objects and its length, which is the same number until one is unloaded. */
+/*
+ * Skips the first list of objects and its length, which equals the count until an object is
+ * unloaded.
+ */
 #define SKIPPED_BYTES 16
 
 static const volatile uint64_t not_found;
@@ -57,7 +60,7 @@ struct loader_count loader_count_read(void)
 		return count;
 	place = find(count.loaded);
 	dl_iterate_phdr(take, &after);
-	if (after.loaded == count.loaded) /* else more was loaded meanwhile */
+	if (after.loaded == count.loaded) /* otherwise more was loaded meanwhile */
 		loader_count_place = place;
 	return count;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many objects (programs and libraries) the dynamic loader has loaded and unloaded so far.
+ * Counts the objects (programs and libraries) that the dynamic loader has loaded and unloaded.
  *
- * dl_iterate_phdr(3) tells (dlpi_adds, dlpi_subs), but takes a lock. glibc has the first number in
- * a structure that ld.so exports for its own libraries, _rtld_global. Its place there differs
- * between versions: it is found by the value, and looked for again where another one turns out
- * to be there. Thus a launch sees by a load whether code may have come into the place of other
- * code. With another loader, or where the number is not found, this is not seen.
+ * dl_iterate_phdr(3) returns both counts (dlpi_adds, dlpi_subs), but takes a lock. glibc keeps the
+ * first one in _rtld_global, a structure that ld.so exports for its own libraries. Its position
+ * differs between versions, so it is found by its value. It is searched again if another value
+ * turns out to be there. So a launch can detect by one load that new code may have replaced other
+ * code. With another loader, or if the number is not found, this goes unnoticed.
  *
- * Of the process. Any thread.
+ * One count for the process. Any thread may call.
  */
 #ifndef CUPTI_TRACE_CORE_LOADER_COUNT_H
 #define CUPTI_TRACE_CORE_LOADER_COUNT_H
@@ -24,9 +24,13 @@ struct loader_count {
 /* Asks the loader, which takes its lock. */
 struct loader_count loader_count_read(void);
 
-extern const volatile uint64_t *_Atomic loader_count_place; /* of what is not found: of a 0 */
+extern const volatile uint64_t
+	*_Atomic loader_count_place; /* points to a 0 if the number was not found */
 
-/* The number loaded so far, or always the same one. Read it before loader_count_read. */
+/*
+ * Returns the number loaded so far, or a constant if it was not found. Read it before
+ * loader_count_read.
+ */
 static HOT_PATH_INLINE uint64_t loader_count_peek(void)
 {
 	return *atomic_load_explicit(&loader_count_place, memory_order_relaxed);

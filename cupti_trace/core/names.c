@@ -33,7 +33,7 @@ static uint32_t add(struct names *names, const char *name, uint32_t hash)
 	return names->count;
 }
 
-/* Its id, added if it is new. */
+/* Returns the id of a name, adding it if it is new. */
 static uint32_t look_up(struct names *names, const char *name, bool *is_new)
 {
 	uint32_t hash = hash_bytes(name, strlen(name)), id;
@@ -46,11 +46,11 @@ static uint32_t look_up(struct names *names, const char *name, bool *is_new)
 	return id;
 }
 
-#define PIECE 4096 /* no read goes beyond a page that the name is in */
+#define PIECE 4096 /* no read goes beyond a page of the name */
 
 /*
- * Reads on from `name` + `used` into the copy, up to the end of the page. -1: not readable; 1: the
- * name ends there; 0: it goes on.
+ * Appends to the copy from `name` + `used` up to the end of the page. Returns -1 if the page is not
+ * readable, 1 if the name ends there, 0 if it goes on.
  */
 static int read_page(struct names *names, const char *name, size_t used)
 {
@@ -59,7 +59,7 @@ static int read_page(struct names *names, const char *name, size_t used)
 
 	if (!is_readable((uintptr_t)from & ~(uintptr_t)7))
 		return -1;
-	/* not by functions that sanitizers watch: they know less of what may be read */
+	/* not by functions that sanitizers watch: those know less about what may be read */
 	for (size_t i = 0; i < n; i++) {
 		names->copy[used + i] = from[i];
 		if (!from[i])
@@ -68,7 +68,7 @@ static int read_page(struct names *names, const char *name, size_t used)
 	return 0;
 }
 
-/* The name, copied without trust; NULL: it is not there, or has no end. */
+/* Copies the name without trust. Returns NULL if it is not there, or has no end. */
 static const char *copy_name(struct names *names, const char *name)
 {
 	size_t used = 0;
@@ -144,10 +144,10 @@ void names_release(struct names *names)
 
 /* ---- sending ---- */
 
-/* Bytes of a name in one event: even if each had to be escaped, the line stays within its limit. */
+/* Bytes of a name in one event: even if all are escaped, the line stays within its limit. */
 #define NAME_PIECE 600
 
-/* Returns the length of a first piece of a name, not cut within a character. */
+/* Returns the length of a first piece of a name, without cutting a character. */
 static size_t piece_length(const char *name, size_t left)
 {
 	size_t n;

@@ -23,8 +23,7 @@ int output_path(const char *name, char *path, size_t size)
 	if (!name[0])
 		return -ENOENT;
 	if (name[0] != '/') {
-		/* that of a folder that cannot be reached from the root does not begin with a slash
-		 */
+		/* not absolute if the folder cannot be reached from the root */
 		if (!getcwd(folder, sizeof(folder)))
 			return -errno;
 		if (folder[0] != '/')
@@ -40,8 +39,8 @@ int output_path(const char *name, char *path, size_t size)
 }
 
 /*
- * Returns whether stderr is what it was at the first call: a program that closes it may have a file
- * of its own under that number.
+ * Returns whether stderr is still the file of the first call. A program that closes stderr may open
+ * a file under that number.
  */
 static bool has_first_stderr(void)
 {

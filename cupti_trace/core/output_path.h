@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where files go that the library writes where there is no profiler (INJECTION_...), and what is
- * said where they cannot be.
+ * Finds the paths of files that the library writes without a profiler (INJECTION_...), and reports
+ * errors with them.
  */
 #ifndef CUPTI_TRACE_CORE_OUTPUT_PATH_H
 #define CUPTI_TRACE_CORE_OUTPUT_PATH_H
@@ -9,17 +9,17 @@
 #include <stddef.h>
 
 /*
- * The absolute path of what the user calls `name`, so that it stays the same file when the program
- * changes its directory; the first "%p" in the name is the process id. 0, or -errno: -ENAMETOOLONG:
- * it does not fit into `size` bytes.
+ * Makes `name` absolute, so that it stays valid when the program changes its directory. The first
+ * "%p" in the name becomes the process id. Returns 0 or -errno; -ENAMETOOLONG if the path does not
+ * fit into `size` bytes.
  */
 int output_path(const char *name, char *path, size_t size);
 
 /*
- * Says on stderr why there is no such file, which the user asked for by the environment's
- * `variable`: -errno, and what sink_file_error returns. `path` NULL: the variable is not set. The
- * first call, or output_path_note_stderr, notes which file stderr is; no other is written to. Call
- * between guest_enter and guest_leave.
+ * Explains on stderr why the file that the environment's `variable` asks for is missing. `err` is
+ * an -errno or the result of sink_file_error. `path` is NULL if the variable is not set. The first
+ * call, or output_path_note_stderr, notes which file stderr is; nothing is written to any other
+ * file. Call between guest_enter and guest_leave.
  */
 void output_path_complain(const char *variable, const char *path, int err);
 void output_path_note_stderr(void);

@@ -7,8 +7,8 @@
 #define CALIBRATIONS 16
 
 static _Atomic uint64_t total_ns;
-static uint64_t clock_ns;         /* what reading the clock takes */
-static __thread uint64_t slow_ns; /* of this thread, measured each time */
+static uint64_t clock_ns;         /* duration of reading the clock */
+static __thread uint64_t slow_ns; /* this thread's, measured each time */
 
 void overhead_init(void)
 {
@@ -29,7 +29,7 @@ struct overhead_mark overhead_begin(void)
 	return (struct overhead_mark){.ns = clock_own_cpu_ns(), .slow_ns = slow_ns};
 }
 
-/* 0 as well if the clock has come to be forbidden. */
+/* Returns the time since a mark; also 0 if reading the clock has been forbidden. */
 static uint64_t since(const struct overhead_mark *mark)
 {
 	uint64_t now = clock_own_cpu_ns();

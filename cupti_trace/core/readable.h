@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of our own process where a plain load might crash: whether it can be read, and reading it.
- * Another thread may take it away right after.
+ * Reads memory of our own process where a plain load might crash, and tests whether it can be read.
+ * Another thread may unmap the memory right after.
  */
 #ifndef CUPTI_TRACE_CORE_READABLE_H
 #define CUPTI_TRACE_CORE_READABLE_H
@@ -16,10 +16,9 @@
 #include "cupti_trace/core/guest.h"
 
 /*
- * Returns whether the eight bytes at `address` can be read. Asks the kernel for a signal mask that
- * lies there to be put to a use that there is not: it reads the mask first, and refuses then.
- * Cheaper than to have memory copied, and no sandbox forbids it, where process_vm_readv may end the
- * program.
+ * Returns whether the eight bytes at `address` can be read. Asks the kernel for an invalid
+ * operation on a signal mask there: the kernel reads the mask first, then refuses. Cheaper than
+ * having memory copied, and no sandbox forbids it, whereas process_vm_readv may end the program.
  */
 static inline bool is_readable(uint64_t address)
 {
@@ -31,9 +30,9 @@ static inline bool is_readable(uint64_t address)
 }
 
 /*
- * process_vm_readv(2): copies pieces, one behind the other, to `to`. Returns how many bytes were
- * copied before one that cannot be read; -1: none. By the calling thread's id: the process's is
- * that of its first thread, which has no memory once it has ended.
+ * Copies pieces one after the other to `to` by process_vm_readv(2). Returns the number of bytes
+ * before one that cannot be read, or -1. Uses the calling thread's id: the process id is that of
+ * its first thread, which has no memory once it has ended.
  */
 static inline ssize_t read_own_memory(void *to, size_t bytes, const struct iovec *pieces,
 				      unsigned long count)
@@ -44,8 +43,8 @@ static inline ssize_t read_own_memory(void *to, size_t bytes, const struct iovec
 }
 
 /*
- * Copies memory that another thread may unmap meanwhile, by a system call that a seccomp filter may
- * end the program for (guest_is_shut_in). False: not all of it can be read.
+ * Copies memory that another thread may unmap meanwhile. Returns false if not all of it can be
+ * read. A seccomp filter may end the program for this system call (guest_is_shut_in).
  */
 static inline bool copy_mapped(uint64_t from, void *to, uint64_t size)
 {
@@ -55,8 +54,8 @@ static inline bool copy_mapped(uint64_t from, void *to, uint64_t size)
 }
 
 /*
- * Does the same under such a filter, too: there the pages are only asked for before, so it is for
- * memory that stays.
+ * Copies memory that stays mapped. Under a seccomp filter it only tests the pages first, then
+ * copies directly. Returns false if not all of it can be read.
  */
 static inline bool copy_own_memory(uint64_t from, void *to, uint64_t size)
 {
@@ -72,11 +71,11 @@ static inline bool copy_own_memory(uint64_t from, void *to, uint64_t size)
 }
 
 /*
- * Does the same in less time, where no seccomp filter might end the program for it. To read, the
- * kernel looks up and holds each page that is read, which takes it longer than to copy them. By
- * process_vm_writev we write to ourselves: then it does so with the pages of `to`, and reads as in
- * any system call. Not by that function of libc: in a program built with AddressSanitizer it is
- * another, which ends the program if a piece holds what only its owner may read.
+ * Copies as read_own_memory does, but faster; not allowed under a seccomp filter that may end the
+ * program for it. To read, the kernel looks up and pins each page, which takes longer than copying.
+ * process_vm_writev to ourselves pins only the pages of `to`, and reads as any system call does.
+ * Bypasses libc: AddressSanitizer replaces that function, and ends the program if a piece holds
+ * poisoned memory.
  */
 static inline ssize_t gather_own_memory(void *to, size_t bytes, const struct iovec *pieces,
 					unsigned long count)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "symbolize/util/text.h"
 
-static char *lines; /* each ended by a NUL, the last one by two; NULL: the environment's */
+static char *lines; /* each ended by a NUL, the last one by two; NULL: the environment is used */
 static struct trace_config config;
 static char *config_text;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -21,7 +21,7 @@ static void read_config(void)
 {
 	const char *text = setting(TRACE_CONFIG_ENV);
 
-	free(config_text); /* of a profiler that has gone */
+	free(config_text); /* from a profiler that has left */
 	config_text = strdup(text ? text : "");
 	if (config_text)
 		trace_config_decode(&config, config_text);

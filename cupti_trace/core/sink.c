@@ -18,8 +18,8 @@
 #include "symbolize/util/text.h"
 
 #define KEPT_FIRST 16384u
-#define START_BYTES 256u  /* of a file, to see whether it is a trace */
-#define NOT_NOW (-EMFILE) /* of several errors of open, this one stands for all that may pass */
+#define START_BYTES 256u  /* start of a file that is read to see whether the file is a trace */
+#define NOT_NOW (-EMFILE) /* stands for all errors of open that may pass */
 
 static void begin_batch(struct sink *sink)
 {
@@ -27,7 +27,7 @@ static void begin_batch(struct sink *sink)
 	sink->batch_drops = (struct gpu_event_drops){0};
 }
 
-/* Puts a header before the lines that end at `used`. Returns where it begins. */
+/* Puts a header before the lines that end at `used`. Returns its start. */
 static char *add_header(const struct sink *sink, char *batch, size_t used)
 {
 	struct gpu_event event = {
@@ -42,15 +42,15 @@ static char *add_header(const struct sink *sink, char *batch, size_t used)
 
 	if (length < 0)
 		return NULL;
-	/* the newline ends a half line that somebody else may have left in the pipe */
+	/* the newline ends a half line that another process may have left in the pipe */
 	header[0] = '\n';
 	length++;
 	return memcpy(batch + SINK_HEADER_MAX - length, header, (size_t)length);
 }
 
 /*
- * Returns whether a trace begins so: with a header, or one that the end of the file or the next
- * header cuts short, because the first write had found no room for more.
+ * Returns whether a trace begins like this: with a header, or with a part of one. The end of the
+ * file or the next header may follow that part: the first write found no more room.
  */
 static bool begins_trace(const char *start, size_t length)
 {
@@ -68,7 +68,7 @@ static bool begins_trace(const char *start, size_t length)
 	return true;
 }
 
-/* 0: it is a file to which a trace may be added. Or -errno. */
+/* Checks whether a trace may be appended to a file. Returns 0 or -errno. */
 static int check_file(int fd, struct stat *st)
 {
 	char start[START_BYTES];
@@ -84,13 +84,13 @@ static int check_file(int fd, struct stat *st)
 	return begins_trace(start, (size_t)n) ? 0 : -EEXIST;
 }
 
-/* For O_NONBLOCK a file is as good as a pipe. */
+/* A file takes O_NONBLOCK as a pipe does. */
 static int open_flags(const struct sink *sink)
 {
 	return (sink->is_file ? O_RDWR | O_APPEND : O_WRONLY) | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
 }
 
-/* 0 or -errno. */
+/* Opens the sink. Returns 0 or -errno. */
 static int set_up(struct sink *sink, const char *path, uint32_t pid, uint64_t instance)
 {
 	memset(sink, 0, sizeof(*sink));
@@ -134,7 +134,7 @@ int sink_open_file(struct sink *sink, const char *path, uint32_t pid, uint64_t i
 	if (fd < 0)
 		return fd;
 	sink->is_file = true;
-	/* to open a device may do something, and a FIFO lets others go on */
+	/* opening a device may have effects, and opening a FIFO lets others go on */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return S_ISLNK(st.st_mode) ? -ELOOP : -EINVAL;
 	fd = guest_open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -152,7 +152,7 @@ int sink_open_file(struct sink *sink, const char *path, uint32_t pid, uint64_t i
 	return 0;
 }
 
-/* In a child that was made without fork's handlers, by _Fork or clone. */
+/* Returns true in a child made without fork's handlers, by _Fork or clone. */
 static bool is_copy(const struct sink *sink)
 {
 	return getpid() != sink->owner;
@@ -171,7 +171,7 @@ static bool is_pipe(const struct sink *sink, int fd)
 	return fstat(fd, &st) == 0 && is_same(sink, &st);
 }
 
-/* Returns whether the path leads to it still. */
+/* Returns whether the path still leads to the open file. */
 static bool is_there(const struct sink *sink)
 {
 	struct stat st;
@@ -179,25 +179,23 @@ static bool is_there(const struct sink *sink)
 	return stat(sink->path, &st) == 0 && is_same(sink, &st);
 }
 
-/* Keeps the error of a file; of a pipe there is nobody who would be told. */
+/* Keeps the error of a file. Nobody would read that of a pipe. */
 static void note_error(struct sink *sink, int error)
 {
 	if (sink->is_file)
 		sink->error = error;
 }
 
-/*
- * Returns what follows from an errno of open: -EPIPE if nobody reads the pipe any more, or NOT_NOW.
- */
+/* Converts an errno of open: -EPIPE if nobody reads the pipe any more, otherwise NOT_NOW. */
 static int why_not(struct sink *sink, int error)
 {
 	note_error(sink, error);
-	/* all else may pass: no descriptor is free, no permission */
+	/* all others may pass: no free descriptor, no permission */
 	return error == ENXIO || (error == ENOENT && guest_is_in_root(&sink->root)) ? -EPIPE
 										    : NOT_NOW;
 }
 
-/* Another file has its name. */
+/* Handles another file under the sink's name. */
 static int is_replaced(struct sink *sink)
 {
 	if (!guest_is_in_root(&sink->root))
@@ -207,8 +205,8 @@ static int is_replaced(struct sink *sink)
 }
 
 /*
- * Returns whether what was opened under the sink's path is ours: a file may have been removed, and
- * left its inode to another.
+ * Returns whether the file that was opened under the sink's path is ours. A file may have been
+ * removed, and another may have its inode.
  */
 static bool is_ours(const struct sink *sink, int fd)
 {
@@ -217,7 +215,7 @@ static bool is_ours(const struct sink *sink, int fd)
 	return is_pipe(sink, fd) && (!sink->is_file || check_file(fd, &st) == 0);
 }
 
-/* Opens it anew among the program's descriptors: 0, -EPIPE or NOT_NOW. */
+/* Opens the file anew in the program's descriptor table. Returns 0, -EPIPE or NOT_NOW. */
 static int reopen(struct sink *sink)
 {
 	int fd = guest_open(sink->path, open_flags(sink));
@@ -229,12 +227,13 @@ static int reopen(struct sink *sink)
 		return 0;
 	}
 	if (!is_pipe(sink, fd) && is_there(sink))
-		return why_not(sink, EBADF); /* closed again: it is a file of the program's now */
+		return why_not(sink,
+			       EBADF); /* not closed again: it is a file of the program by now */
 	close(fd);
 	return is_replaced(sink);
 }
 
-/* Returns whether it is open among the program's descriptors. */
+/* Returns whether the file is open in the program's descriptor table. */
 static bool is_open(struct sink *sink)
 {
 	if (sink->fd < 0 || is_pipe(sink, sink->fd))
@@ -280,8 +279,8 @@ static void write_apart(void *data)
 }
 
 /*
- * One write, or none if `length` is 0: how much was written, or -errno. -EPIPE: nobody reads the
- * pipe; NOT_NOW: it cannot be opened.
+ * Writes once, or not if `length` is 0. Returns the bytes written or -errno. -EPIPE: nobody reads
+ * the pipe; NOT_NOW: it cannot be opened.
  */
 static ssize_t try_write(struct sink *sink, const char *bytes, size_t length)
 {
@@ -311,15 +310,15 @@ static void wait_for_room(struct sink *sink, bool is_full, int64_t ms)
 	struct pollfd p = {.fd = sink->fd, .events = POLLOUT};
 
 	__atomic_store_n(&sink->waits, true, __ATOMIC_RELAXED);
-	/* a program without room for any descriptor may not poll */
+	/* poll fails for a program with a descriptor limit of 0 */
 	if (!is_full || sink->fd < 0 || poll(&p, 1, (int)ms) < 0)
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	__atomic_store_n(&sink->waits, false, __ATOMIC_RELAXED);
 }
 
 /*
- * One write of it all: 0, -EPIPE, or -EAGAIN when timeout ran out. While one waits the program may
- * close the pipe, so each write looks for it. To a file less may be written: `*written`.
+ * Writes all of it at once. Returns 0, -EPIPE, or -EAGAIN on timeout. The program may close the
+ * pipe while we wait, so each write checks it. A file may take less: see `*written`.
  */
 static int write_bytes(struct sink *sink, const char *bytes, size_t length, size_t *written)
 {
@@ -348,9 +347,9 @@ static int write_bytes(struct sink *sink, const char *bytes, size_t length, size
 }
 
 /*
- * EPIPE comes with a SIGPIPE to the thread that wrote, a file's limit with a SIGXFSZ, and that
- * thread may be the application's: it is blocked there; if our write raised one that was not
- * pending before, take it away again.
+ * Writes without raising a signal in the program. EPIPE comes with SIGPIPE to the writing thread, a
+ * file's limit with SIGXFSZ. Both are blocked here; if our write raised one that was not pending
+ * before, it is removed.
  */
 static int write_quietly(struct sink *sink, const char *bytes, size_t length, size_t *written)
 {
@@ -375,7 +374,7 @@ static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *
 	uint64_t *sums = (uint64_t *)to;
 	const uint64_t *more = (const uint64_t *)drops;
 
-	/* its members are all such numbers */
+	/* all members are such numbers */
 	for (size_t i = 0; i < sizeof(*to) / sizeof(*sums); i++)
 		sums[i] += more[i];
 }
@@ -388,7 +387,8 @@ static bool is_of_type(const char *line, enum gpu_event_type type)
 }
 
 /*
- * Returns whether later events may need this line: not what they are themselves, which is counted.
+ * Returns whether later events may need this line. Work, launches and waits are not needed: they
+ * are counted.
  */
 static bool is_definition(const char *line, size_t size)
 {
@@ -401,7 +401,7 @@ static bool is_definition(const char *line, size_t size)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (is_of_type(line, others[i]))
 			return false;
-	/* what executes a graph, or a launch of it */
+	/* launcher of a graph, or a launch by the program */
 	return !is_of_type(line, GPU_EVENT_GRAPH) ||
 	       !memmem(line, size, graph_launch, strlen(graph_launch));
 }
@@ -437,7 +437,7 @@ static void give_up_line(struct sink *sink, const char *line, size_t length)
 		sink->drops.unsent_kernels++;
 	} else if (is_of_type(line, GPU_EVENT_LAUNCH)) {
 		sink->drops.unsent_launches++;
-	} else if (is_of_type(line, GPU_EVENT_DROPS)) { /* the batch's only one */
+	} else if (is_of_type(line, GPU_EVENT_DROPS)) { /* the only line of the batch */
 		add_drops(&sink->drops, &sink->batch_drops);
 	} else if (is_definition(line, length) && !make_room(sink, length)) {
 		sink->lost_definitions++;
@@ -460,7 +460,7 @@ static void give_up_lines(struct sink *sink)
 	}
 }
 
-/* As many of the kept lines as fit a batch. Returns the batch's end. */
+/* Adds as many of the kept lines as fit a batch. Returns the batch's end. */
 static size_t fill_kept_batch(struct sink *sink)
 {
 	size_t used = SINK_HEADER_MAX, from = sink->kept_from;
@@ -479,7 +479,7 @@ static size_t fill_kept_batch(struct sink *sink)
 	return used;
 }
 
-/* Returns how many of the bytes are those of whole lines. */
+/* Returns how many of the bytes belong to whole lines. */
 static size_t whole_lines(const char *lines, size_t bytes)
 {
 	const char *last = memrchr(lines, '\n', bytes);
@@ -488,8 +488,8 @@ static size_t whole_lines(const char *lines, size_t bytes)
 }
 
 /*
- * 0, -EPIPE or -EAGAIN; then `*sent` bytes of the lines were written, whole lines, which only a
- * file makes other than 0.
+ * Writes lines. Returns 0, -EPIPE or -EAGAIN. Sets *sent to the bytes of whole lines written before
+ * an error; always 0 for a pipe.
  */
 static int write_lines(struct sink *sink, char *batch, size_t used, size_t *sent)
 {
@@ -668,8 +668,8 @@ void sink_goodbye(struct sink *sink)
 
 	pthread_mutex_lock(&sink->lock);
 	flush_locked(sink);
-	flush_locked(
-		sink); /* the first may only have ended a stall: drops come before the totals */
+	flush_locked(sink); /* the first flush may only have ended a stall: drops come before the
+			       totals */
 	event.goodbye = sink->totals;
 	event.goodbye.own_ns = overhead_ns();
 	put_locked(sink, &event);

@@ -8,11 +8,14 @@
 #include <unistd.h>
 #include "cupti_trace/core/guest.h"
 
-static _Atomic uint64_t next_ns;  /* when to read again */
-static _Atomic uint64_t until_ns; /* what was seen counts */
-static _Atomic uint64_t last;     /* as read */
+static _Atomic uint64_t next_ns;  /* time of the next read */
+static _Atomic uint64_t until_ns; /* until then, stolen time counts as seen */
+static _Atomic uint64_t last;     /* last value read */
 
-/* Intel SDM, CPUID leaf 1: ECX bit 31 is 0 in real processors, and hypervisors set it. */
+/*
+ * Returns whether a hypervisor is present. Intel SDM, CPUID leaf 1: ECX bit 31 is 0 in real
+ * processors, and hypervisors set it.
+ */
 static bool is_virtual(void)
 {
 	unsigned a, b, c, d;
@@ -26,7 +29,7 @@ struct start {
 
 static void read_start(void *data)
 {
-	/* whatever is there in a root folder of the program's own */
+	/* O_NONBLOCK: a root folder of the program's own may have anything there */
 	int fd = guest_open("/proc/stat", O_RDONLY | O_NONBLOCK);
 	struct start *start = data;
 	ssize_t size;
@@ -38,7 +41,7 @@ static void read_start(void *data)
 	start->text[size > 0 ? size : 0] = '\0';
 }
 
-/* In units of USER_HZ; UINT64_MAX: not known. */
+/* Returns the stolen time in units of USER_HZ; UINT64_MAX: unknown. */
 static uint64_t read_stolen(void)
 {
 	struct start start = {""};

@@ -24,9 +24,9 @@ static int open_of(uint32_t tid, const char *name)
 }
 
 /*
- * Whether it is off the CPU, in a system call or a page fault: the kernel looks until it is, or
- * says that it runs (proc_pid_syscall(5)). A state of S would not do: it is set before the thread
- * leaves the CPU, which it may then not do.
+ * Returns whether a thread is off the CPU, in a system call or a page fault. proc_pid_syscall(5):
+ * the kernel waits until it is, or says that it runs. The state S would not do: it is set before
+ * the thread leaves the CPU, which it then may not do.
  */
 struct sleeper {
 	uint32_t tid;
@@ -58,8 +58,8 @@ static bool is_asleep(uint32_t tid)
 /* ---- events ---- */
 
 /*
- * A word that is 0 in children made by fork, which do not get the events' pages; NULL: there is
- * none, and no event is used.
+ * Returns a word that is 0 in children made by fork, which do not get the events' pages. NULL:
+ * there is none, and no event is used.
  */
 static const volatile uint32_t *alive(void)
 {
@@ -105,12 +105,12 @@ static void make_event(void *data)
 
 	if (fd < 0)
 		return;
-	/* another thread may have closed it, and opened a file: an event's has no type */
+	/* another thread may have closed it, and opened a file: an event has no file type */
 	if (fstat(fd, &st) != 0 || st.st_mode & S_IFMT)
 		return;
-	/* read-only, so old records make room for new ones */
+	/* read-only, so that new records overwrite old ones */
 	event->page = mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	close(fd); /* the page keeps the event */
+	close(fd); /* the mapping keeps the event */
 }
 
 static bool open_event(struct thread_runs *runs, uint32_t tid)
@@ -127,9 +127,9 @@ static bool open_event(struct thread_runs *runs, uint32_t tid)
 }
 
 /*
- * Returns whether the thread was asleep when `*head` bytes had been recorded, as they are now: the
- * last record says that it left the CPU, and not for others to run (told apart since Linux 4.17).
- * While there is none, the kernel is asked.
+ * Returns whether the thread was asleep when `*head` bytes had been recorded. The last record must
+ * say that it left the CPU, and not because others run (distinguished since Linux 4.17). Asks the
+ * kernel while there is no record.
  */
 static bool was_asleep(const struct thread_runs *runs, uint64_t *head)
 {
@@ -158,7 +158,7 @@ static bool open_file(struct thread_runs *runs, uint32_t tid)
 {
 	struct stat st;
 
-	/* it would stay open */
+	/* the descriptor would stay open */
 	runs->fd = guest_is_apart() ? -1 : open_of(tid, "schedstat");
 	if (runs->fd < 0 || fstat(runs->fd, &st) != 0) {
 		runs->fd = -1;
@@ -219,7 +219,7 @@ static bool note(struct thread_runs *runs, uint32_t tid, bool may_read_file)
 	    sscanf(runs->text, "%*u %*u %llu", &count) != 1 || count == 0) {
 		return false; /* 0: the kernel does not count */
 	}
-	/* asleep now, and not given a CPU between these two */
+	/* asleep now, and without a CPU between both reads */
 	return is_asleep(tid) && thread_runs_sleeps(runs);
 }
 

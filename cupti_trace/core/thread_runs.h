@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether another thread of the process has run since. Unlike a CPU clock this does not depend on
- * what a host takes away from a virtual machine (stolen_time.h).
+ * Detects whether another thread of the process has run since it was noted. Unlike a CPU clock,
+ * this does not depend on stolen time of a virtual machine (stolen_time.h).
  *
- * Where the program may have perf events: by an event of that thread that counts nothing, but
- * records when the thread gets a CPU and when it leaves it (perf_event_open(2),
- * PERF_RECORD_SWITCH, since Linux 4.3), so a look is a load. The thread's switches take 1 to 2 us
- * longer.
+ * Uses a perf event of that thread, if the program may have one. The event counts nothing, but
+ * records when the thread gets a CPU and leaves it (perf_event_open(2), PERF_RECORD_SWITCH, since
+ * Linux 4.3). So a check is a load. The thread's switches take 1 to 2 us longer.
  *
- * Elsewhere, and under a seccomp filter, which may end the program for a system call: by how often
- * it has been given a CPU, which the kernel counts where it also adds up waiting times (the third
- * number of /proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst). The file stays
- * open, so that a look is one system call. Should a filter come before it is open
- * (guest_is_shut_in), or the program close it, or put a file of its own in
- * its place, the thread counts as one that has run.
+ * Otherwise it reads how often the thread got a CPU. So it does under a seccomp filter, which may
+ * end the program for perf_event_open. The count is the third number of
+ * /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). The file stays open, so
+ * that a check is one system call. The thread counts as having run if a filter comes before the
+ * file is open (guest_is_shut_in). It also does if the program closes or replaces the file.
  *
  * Not thread-safe. In a child made by fork all threads count as having run.
  */
@@ -28,29 +26,29 @@ struct perf_event_mmap_page;
 
 struct thread_runs {
 	uint32_t tid;
-	/* of the event; its records are on the next one. NULL: there is none */
+	/* page of the event, followed by that of its records; NULL: none */
 	const volatile struct perf_event_mmap_page *page;
-	uint64_t head; /* how much has been recorded, as noted */
-	int fd;        /* of the file; -1: none */
+	uint64_t head; /* recorded bytes when it was noted */
+	int fd;        /* the file; -1: none */
 	dev_t device;
 	ino_t inode;
 	char text[80];
-	uint32_t length; /* of it; with an event 1. 0: nothing is noted */
+	uint32_t length; /* length of the noted text; 1 with an event; 0: nothing is noted */
 };
 
-/* To begin with; all bits 0 but `fd`. */
+/* Initial value: all bits 0 except `fd`. */
 #define THREAD_RUNS_NONE \
 	{                \
 		.fd = -1 \
 	}
 
 /*
- * Notes how often the thread has run, if it sleeps. False: it does not, or that cannot be found
- * out; then thread_runs_sleeps is false. Without may_read_file only by an event.
+ * Notes how often the thread has run, if it sleeps. Returns false if it does not, or if that is
+ * unknown: then thread_runs_sleeps is false. Without may_read_file it only uses an event.
  */
 bool thread_runs_note(struct thread_runs *runs, uint32_t tid, bool may_read_file);
 
-/* Returns whether it has slept ever since it was noted. */
+/* Returns whether the thread has slept ever since it was noted. */
 bool thread_runs_sleeps(const struct thread_runs *runs);
 
 void thread_runs_close(struct thread_runs *runs);

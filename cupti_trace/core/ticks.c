@@ -13,7 +13,7 @@ __extension__ typedef unsigned __int128 wide;
 
 struct ticks_source ticks_source HOT_PATH_DATA;
 
-/* The kernel's list, words with a space behind each. */
+/* Returns whether the kernel lists the counter. The list has words, each followed by a space. */
 static bool is_trusted(void)
 {
 	static const char path[] =
@@ -35,7 +35,7 @@ void ticks_init(void)
 	ticks_source.base = ticks_source.is_counter ? __builtin_ia32_rdtsc() : 0;
 }
 
-/* The tightest of several windows: the thread may be switched out in the middle. */
+/* Keeps the tightest of several windows: the thread may be switched out in the middle. */
 struct ticks_point ticks_read_point(void)
 {
 	struct ticks_point point = {0};

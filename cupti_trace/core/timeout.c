@@ -11,7 +11,7 @@ static uint64_t begin(uint32_t ms)
 	return clock_now_ns() + ms * UINT64_C(1000000);
 }
 
-/* Sleeps before the next try; false: it was the last one. */
+/* Sleeps before the next try. Returns false if the last one is over. */
 static bool lasts(uint64_t until_ns)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting at exit for a thread that may sit inside CUPTI, or wait for room in the pipe: exit must
- * not hang on it, so after TIMEOUT_MS it goes on without.
+ * Waits at exit, with a timeout, for a thread that may hang in CUPTI or in a write to the pipe.
+ * Exit goes on without it after TIMEOUT_MS.
  *
- * It tries again and again: ThreadSanitizer knows no function that waits for a lock or a thread by
- * a clock that cannot be set.
+ * Polls, because ThreadSanitizer knows no function that waits by a clock that cannot be set.
  */
 #ifndef CUPTI_TRACE_CORE_TIMEOUT_H
 #define CUPTI_TRACE_CORE_TIMEOUT_H
@@ -15,16 +14,16 @@
 
 #define TIMEOUT_MS 2000
 
-/* Takes the lock. False: another thread still has it. */
+/* Takes the lock. Returns false on timeout. */
 bool timeout_lock(pthread_mutex_t *lock);
 
-/* Does the same with another limit, not at exit. */
+/* Takes the lock within `ms`; not only at exit. */
 bool timeout_lock_for(pthread_mutex_t *lock, uint32_t ms);
 
-/* Joins the thread. False: it still runs. */
+/* Joins the thread. Returns false if it still runs after the timeout. */
 bool timeout_join(pthread_t thread);
 
-/* Joins it within another limit. */
+/* Joins the thread within `ms`. */
 bool timeout_join_for(pthread_t thread, uint32_t ms);
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * JSON lines -> events. Used by the profiler and tests only, never inside the target.
+ * Decodes JSON lines to events. Used by the profiler and tests only, never inside the target.
  *
- * Lines that come by the million have a scanner of their own (gpu_wire_scan.h); everything else,
- * and any such line in another form, goes through cJSON. Both ways give the same result
- * (tests/unit/test_gpu_wire.c).
+ * Frequent lines have a scanner of their own (gpu_wire_scan.h). Everything else, and any such line
+ * in another form, goes through cJSON. Both give equal results (tests/unit/test_gpu_wire.c).
  */
 #include "cupti_trace/wire/gpu_wire.h"
 
@@ -20,9 +19,9 @@
 #include "symbolize/util/text.h"
 
 struct gpu_wire_decoder {
-	cJSON *tree;                  /* the last line's, kept because events borrow its strings */
-	size_t used;                  /* of those below */
-	_Alignas(8) char lists[4096]; /* the last event's */
+	cJSON *tree;                  /* the last line's; kept because events borrow its strings */
+	size_t used;                  /* bytes of `lists` in use */
+	_Alignas(8) char lists[4096]; /* lists of the last event */
 };
 
 struct gpu_wire_decoder *gpu_wire_decoder_new(void)
@@ -38,7 +37,7 @@ void gpu_wire_decoder_free(struct gpu_wire_decoder *decoder)
 	free(decoder);
 }
 
-/* Reads members of one object; the first thing that is missing or wrong makes all of it bad. */
+/* Reads members of one object. The first member that is missing or wrong makes all of it bad. */
 struct reader {
 	struct gpu_wire_decoder *decoder;
 	char *event;
@@ -49,8 +48,8 @@ struct reader {
 
 /*
  * Returns a whole number below 2^63. cJSON keeps numbers as double: whole numbers are exact up to
- * 2^53, which is 104 days of nanoseconds since boot. Times and sums in canonical lines do not come
- * this way and stay exact.
+ * 2^53, which is 104 days of nanoseconds since boot. Times and sums in canonical lines are scanned
+ * instead and stay exact.
  */
 static uint64_t number(struct reader *r, const cJSON *item)
 {
@@ -95,7 +94,7 @@ static int64_t take_signed(struct reader *r, const char *text)
 	return value;
 }
 
-/* Reads this many digits; the text may end before. */
+/* Reads exactly `digits` hexadecimal digits. Fails if the text is shorter. */
 static uint64_t take_fixed(struct reader *r, const char *text, int digits)
 {
 	uint64_t value = 0;
@@ -109,7 +108,7 @@ static uint64_t take_fixed(struct reader *r, const char *text, int digits)
 	return value;
 }
 
-/* Reads the digits of a number up to `max`, from *at on. */
+/* Reads a number up to `max` and advances *at. */
 static uint64_t take_digits(struct reader *r, const char **at, int base, uint64_t max)
 {
 	unsigned char first = (unsigned char)**at;
@@ -130,7 +129,7 @@ static uint64_t take_digits(struct reader *r, const char **at, int base, uint64_
 	return value;
 }
 
-/* "7f0012ab" or "p12" or "p3:42" or "n2" */
+/* Reads "7f0012ab", "p12", "p3:42" or "n2". */
 static struct gpu_event_frame take_frame(struct reader *r, const char **at)
 {
 	struct gpu_event_frame frame = {.kind = GPU_FRAME_RETURN};
@@ -165,7 +164,10 @@ static void keep(struct reader *r, const struct gpu_wire_field *f, char *at, uin
 		r->bad = true;
 }
 
-/* Returns the first of an array's numbers, and how many rows of so many they are: 1 to `most`. */
+/*
+ * Returns the first number of an array, and sets `rows`. Fails if the array is not 1 to `most` full
+ * rows.
+ */
 static const cJSON *rows_in(struct reader *r, const cJSON *array, uint32_t columns, uint64_t most,
 			    uint32_t *rows)
 {
@@ -203,7 +205,10 @@ static void read_numbers(struct reader *r, const struct gpu_wire_field *f, const
 		keep(r, f, to + i * f->bytes, number(r, item));
 }
 
-/* Returns how many elements of so many digits a string has, at most `most`; 0 if it is another. */
+/*
+ * Returns how many elements of `digits` digits a string has. Fails if it has more than `most`, or a
+ * partial one.
+ */
 static uint32_t elements_in(struct reader *r, const char *text, size_t digits, uint64_t most)
 {
 	size_t length = strlen(text);
@@ -237,7 +242,7 @@ static uint32_t read_frames(struct reader *r, const char *text, uint64_t most, c
 	return n;
 }
 
-/* Makes room for a list, and its member point there. NULL: there is none. */
+/* Allocates a list and stores its address in its member. Returns NULL if there is no room. */
 static char *place_list(struct reader *r, const struct gpu_wire_field *f)
 {
 	struct gpu_wire_decoder *d = r->decoder;
@@ -253,7 +258,7 @@ static char *place_list(struct reader *r, const struct gpu_wire_field *f)
 	return list;
 }
 
-/* Reads a value to where its member is, or the elements of its list. */
+/* Reads a value into its member, or the elements of its list. */
 static void read_value(struct reader *r, const struct gpu_wire_field *f, const cJSON *item,
 		       char *to)
 {
@@ -332,7 +337,7 @@ static void read_field(struct reader *r, const struct gpu_wire_field *f)
 		r->bad = true;
 }
 
-/* Returns whether members fit together; what bounds each alone is in the table. */
+/* Returns whether the members are consistent. The table has the bounds of each one. */
 static bool is_sane(const struct gpu_event *e)
 {
 	switch (e->type) {
@@ -352,7 +357,7 @@ static bool is_sane(const struct gpu_event *e)
 	}
 }
 
-/* Reads the line that has been parsed; false: it is no event. */
+/* Converts the parsed line. Returns false if it is no event. */
 static bool read_event(struct gpu_wire_decoder *decoder, struct gpu_event *event)
 {
 	struct reader r = {.decoder = decoder, .event = (char *)event};
@@ -390,7 +395,7 @@ int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t l
 	decoder->tree = cJSON_ParseWithLengthOpts(line, length, &parsed_end, false);
 	if (!decoder->tree)
 		return -EBADMSG;
-	/* JSON allows white space after the object, and nothing else */
+	/* JSON allows only white space after the object */
 	for (; parsed_end < line + length; parsed_end++)
 		if (*parsed_end != ' ' && *parsed_end != '\t' && *parsed_end != '\r')
 			return -EBADMSG;

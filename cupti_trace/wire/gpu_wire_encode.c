@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Events -> JSON lines. Runs inside the user's program: no allocation, no stdio, no locale. */
+/*
+ * Encodes events as JSON lines. Runs inside the user's program: no allocation, no stdio, no locale.
+ */
 #include "cupti_trace/wire/gpu_wire.h"
 
 #include <errno.h>
@@ -10,7 +12,7 @@
 
 static const char hex[] = "0123456789abcdef";
 
-/* Output cursor: once `full`, further writes are ignored and the event is refused as a whole. */
+/* Output cursor. Once `full`, further writes are ignored and the whole event is refused. */
 struct line {
 	char *at;
 	char *end;
@@ -71,8 +73,8 @@ static void put_signed(struct line *l, int64_t value)
 }
 
 /*
- * Writes what one character becomes inside a JSON string (RFC 8259): bytes written to `out`, at
- * most 6.
+ * Writes one character as JSON has it in a string (RFC 8259). Returns the number of bytes in `out`,
+ * at most 6.
  */
 static size_t escape(const unsigned char *s, size_t length, char *out)
 {
@@ -166,7 +168,7 @@ static void put_rows(struct line *l, const char *rows, uint32_t n, const struct 
 	}
 }
 
-/* Returns whether there is something else than 0 in a field. */
+/* Returns whether any value of a field is not 0. */
 static bool has_value(const struct gpu_event *event, const struct gpu_wire_field *f)
 {
 	const char *base = (const char *)event, *at = base + f->at;

@@ -9,7 +9,7 @@
 
 /* clang-format off */
 
-/* The members of struct gpu_wire_field that a macro does not set may follow its arguments. */
+/* Describes a field. Further members of struct gpu_wire_field may follow the macro's arguments. */
 #define FIELD(of_kind, key, open, end, member, ...) \
 	{.text = ",\"" key "\":" open, .length = sizeof(key open) + 3, .close = end, .kind = of_kind, \
 	 .at = AT(member), .bytes = BYTES(member), __VA_ARGS__}
@@ -21,16 +21,16 @@
 #define SIGNED(key, ...) TEXT(WIRE_SIGNED, key, __VA_ARGS__)
 #define INSTANCE(member) TEXT(WIRE_HEX_16, "id", member, .flags = WIRE_NOT_0)
 #define STRING(key, member, limit, ...) TEXT(WIRE_STRING, key, member, .count = limit, __VA_ARGS__)
-/* All members from the first to the last: they and those between them are of one size. */
+/* Describes all members from the first to the last; all must have one size. */
 #define NUMBERS(key, first, last, ...) \
 	ARRAY(WIRE_NUMBERS, key, first, .count = (AT(last) - AT(first)) / BYTES(first) + 1, __VA_ARGS__)
-/* The argument of a list's field: the pointer, the number, and how many there are at most. */
+/* Describes a list: the pointer, its length, and the limit of the length. */
 #define LIST(pointer, number, limit) \
 	pointer, .count = sizeof(*((struct gpu_event *)0)->pointer), .count_at = AT(number), .most = limit
 #define COLUMNS(...) .columns = (const struct gpu_wire_field[]){__VA_ARGS__, {.bytes = 0}}
 #define COLUMN(type, member, ...) \
 	{.at = offsetof(type, member), .bytes = sizeof(((type *)0)->member), __VA_ARGS__}
-/* The node of a graph that did something, of kernels and other work. */
+/* The graph node of a kernel or other work. */
 #define NODE_OF(event) \
 	ARRAY(WIRE_COLUMNS, "gr", event.graph_id, OPTIONAL, \
 	      COLUMNS(COLUMN(struct gpu_event, event.graph_id), COLUMN(struct gpu_event, event.graph_node_id)))

@@ -11,7 +11,7 @@ struct scan {
 	bool failed;
 };
 
-/* Compares keys, none of which has less than 4 bytes: first their ends, in which lines differ. */
+/* Compares keys of at least 4 bytes. Compares their ends first, as keys differ there. */
 static inline bool is_same(const char *a, const char *b, size_t n)
 {
 	if (n <= 8)
@@ -132,7 +132,9 @@ bool gpu_wire_scan(const char *line, size_t length, struct gpu_event *event)
 	event->type = (enum gpu_event_type)type;
 	for (f = gpu_wire_events[type].fields; f->length && !s.failed; f++)
 		scan_field(&s, (char *)event, f);
-	/* written later into the room of the longest number */
+	/*
+	 * padding: the encoder overwrites a batch's numbers in place, in room for the longest ones
+	 */
 	while (type == GPU_EVENT_BATCH && scan_char(&s, ' '))
 		;
 	scan_expect(&s, '}');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of work that a GPU does and CUPTI reports, as this program distinguishes them. The
- * values are those of the wire format: new ones are added at the end.
+ * Defines the kinds of GPU work that CUPTI reports. The values are those of the wire format: add
+ * new ones at the end.
  *
  * Spans have a duration that counts as GPU time, unless they are stalls. Instants have none: they
  * are counted, with their bytes.
@@ -25,7 +25,7 @@ enum gpu_work {
 	GPU_WORK_MEMCPY_PTOP,
 	GPU_WORK_MEMSET,
 	GPU_WORK_GRAPH, /* a graph's launch as a whole, where its nodes are not recorded */
-	/* unified memory; nothing launches these */
+	/* unified memory: has no launch */
 	GPU_WORK_UVM_HTOD, /* a migration */
 	GPU_WORK_UVM_DTOH,
 	GPU_WORK_UVM_DTOD,
@@ -35,12 +35,12 @@ enum gpu_work {
 	/* memory calls: instants */
 	GPU_WORK_ALLOC,
 	GPU_WORK_FREE,
-	GPU_WORK_DECOMPRESS,   /* a batch; `bytes` is what was read */
+	GPU_WORK_DECOMPRESS,   /* a batch; `bytes` is the input's size */
 	GPU_WORK_DEVICE_GRAPH, /* like GPU_WORK_GRAPH, launched by a kernel */
 	GPU_WORKS
 };
 
-/* The program does not launch it: it has no correlation id and no stack. */
+/* Returns true for work that the program does not launch: it has no correlation id and no stack. */
 static inline int gpu_work_has_no_launch(unsigned int work)
 {
 	return (work >= GPU_WORK_UVM_HTOD && work <= GPU_WORK_UVM_OTHER) ||
@@ -58,15 +58,15 @@ static inline int gpu_work_is_memory_call(unsigned int work)
 }
 
 /*
- * Kernels that go on, and have the time in their durations, stand still meanwhile: it is not GPU
- * time of its own.
+ * Returns true if kernels stand still meanwhile. Their durations include that time, so it is not
+ * GPU time of its own.
  */
 static inline int gpu_work_is_stall(unsigned int work)
 {
 	return work == GPU_WORK_UVM_GPU_FAULTS || work == GPU_WORK_UVM_OTHER;
 }
 
-/* CUpti_ActivityMemoryKind: those that are a GPU's own. */
+/* CUpti_ActivityMemoryKind: kinds of a GPU's own memory. */
 enum { GPU_MEMORY_DEVICE = 3, GPU_MEMORY_ARRAY = 4, GPU_MEMORY_DEVICE_STATIC = 6 };
 enum { GPU_MEMORY_MANAGED = 5, GPU_MEMORY_MANAGED_STATIC = 7 };
 
@@ -82,11 +82,11 @@ static inline int gpu_memory_is_unified(unsigned int kind)
 }
 
 /*
- * A piece of a copy between two GPUs that have no access to each other's memory. It goes through
- * host memory: CUPTI 13.0 records a copy from device to host and one from host to device under the
- * one correlation id, but with the memory kinds of the copy's source and destination, neither of
- * them the host's. Of large ones it records the last piece only (64 MiB over PCIe: 22 us), with all
- * the bytes.
+ * Returns true for a piece of a copy between two GPUs without access to each other's memory. Such a
+ * copy goes through host memory. CUPTI 13.0 records a copy from device to host and one from host to
+ * device under one correlation id. Their memory kinds are those of the copy's source and
+ * destination, neither of them the host's. For large copies it records the last piece only, with
+ * all the bytes (64 MiB over PCIe: 22 us).
  */
 static inline int gpu_work_is_staged(unsigned int work, unsigned int source_memory,
 				     unsigned int destination_memory)

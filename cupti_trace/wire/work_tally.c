@@ -8,7 +8,7 @@ static uint32_t hash_key(const struct work_key *key)
 	return hash_four(key->device, key->context, key->stream, key->work);
 }
 
-/* Adds a sum for a key that has none. NULL when out of memory: then nothing has changed. */
+/* Adds an empty sum for a new key. Returns NULL when out of memory, with nothing changed. */
 static struct work_sum *add_sum(struct work_tally *t, const struct work_key *key)
 {
 	uint32_t at = record_add_hashed(t, hash_key(key), &((struct work_sum){.key = *key}));
@@ -34,7 +34,7 @@ struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key 
 		sum = add_sum(tally, key);
 	if (sum)
 		return sum;
-	/* for good: a key that was not there from the first would have a part of its work only */
+	/* for good: a later key would get only a part of its work */
 	tally->overflowed = true;
 	sum = find_sum(tally, &rest);
 	return sum ? sum : add_sum(tally, &rest);
@@ -64,10 +64,7 @@ static bool is_rest(const struct work_key *key)
 	       key->stream == WORK_TALLY_REST;
 }
 
-/*
- * Returns whether work under this key, which has no sum of its own, may have been reported in a
- * rest.
- */
+/* Returns whether work under this key may have been reported in a rest. */
 static bool may_be_in_rest(const struct work_tally *reported, const struct work_key *key)
 {
 	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, key->work};
@@ -84,7 +81,7 @@ static void note_difference(struct work_comparison *c, const struct work_sum *re
 	c->counted = *counted;
 }
 
-/* Compares what the profile has and was not reported. */
+/* Compares a sum of the profile that was not reported. */
 static void compare_counted(struct work_comparison *c, const struct work_sum *counted,
 			    const struct work_tally *reported)
 {

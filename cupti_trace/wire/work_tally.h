@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums of a process's GPU work for each device, context, stream and kind: of CUPTI's reports in the
- * target, and of the profile's contents in the profiler, so that the two can be compared.
+ * Sums a process's GPU work for each device, context, stream and kind. The target sums CUPTI's
+ * reports, the profiler the profile's contents, so that both can be compared.
  *
- * Grows with distinct keys, up to `max` of them (WORK_TALLY_MAX: about 130 MB). Work under keys
- * that come after that, or after memory ran out, is summed up by kind, under keys whose ids are all
- * WORK_TALLY_REST. A key that has a sum of its own keeps it and misses nothing, so overflow makes
- * sums incomparable, never wrong: see work_tally_compare.
+ * Grows with distinct keys, up to `max` of them (WORK_TALLY_MAX: about 130 MB). Work under later
+ * keys, or after memory ran out, is summed by kind, under keys whose ids are all WORK_TALLY_REST. A
+ * key with a sum of its own keeps it and misses nothing. So overflow makes sums incomparable, never
+ * wrong: see work_tally_compare.
  *
- * Look-ups take constant time. Sums wrap at 2^64 (the profiler refuses what would take one there);
- * no locks.
+ * Look-ups take constant time. Sums wrap at 2^64; the profiler refuses input that would overflow
+ * them. No locks.
  */
 #ifndef CUPTI_TRACE_WIRE_WORK_TALLY_H
 #define CUPTI_TRACE_WIRE_WORK_TALLY_H
@@ -38,14 +38,14 @@ struct work_sum {
 
 /* Zero-initialised is empty. */
 struct work_tally {
-	RECORD_SET(struct work_sum); /* in the order in which their keys first came */
-	uint32_t max;                /* of distinct keys; 0: WORK_TALLY_MAX */
-	bool overflowed;             /* keys may be under WORK_TALLY_REST; no new ones are made */
+	RECORD_SET(struct work_sum); /* in the order of first use */
+	uint32_t max;                /* limit of distinct keys; 0: WORK_TALLY_MAX */
+	bool overflowed; /* some work is under WORK_TALLY_REST; no more keys are added */
 };
 
 /*
- * The sum of a key, made if there is none; valid until the next call. NULL when out of memory: then
- * it is not counted.
+ * Returns the sum of a key, adding it if missing; valid until the next call. Returns NULL when out
+ * of memory: then the work is not counted.
  */
 struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key *key);
 
@@ -57,23 +57,23 @@ static inline void work_sum_add(struct work_sum *total, const struct work_sum *s
 	total->bytes += sum->bytes;
 }
 
-/* The sum of a key, or NULL if it has none of its own. */
+/* Returns the sum of a key, or NULL if it has none of its own. */
 struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key);
 
-/* The next sum, from *at on (0 at first), or NULL. */
+/* Returns the next sum, or NULL. `*at` is 0 at first. */
 const struct work_sum *work_tally_next(const struct work_tally *tally, uint32_t *at);
 
 void work_tally_release(struct work_tally *tally);
 
 /*
- * Compares the profile's sums of a process with those that it reported, key by key: `equal` to the
- * ns and byte, or different. Some keys cannot be compared, because one side has no sum for them
- * alone: the tally overflowed, here or in the process, which then reported a rest.
+ * Result of comparing the profile's sums of a process with the reported ones, key by key: `equal`
+ * to the ns and byte, or different. Some keys cannot be compared, because one side has only a rest:
+ * its tally overflowed.
  */
 struct work_comparison {
 	uint64_t equal, different;
-	uint64_t not_compared; /* rests with work in them, and keys that may be in one */
-	/* the first difference, if there is one: as reported, and as it is in the profile */
+	uint64_t not_compared; /* rests with work in them, and keys that may be in a rest */
+	/* the first difference: as reported, and as in the profile */
 	struct work_sum reported, counted;
 };
 
