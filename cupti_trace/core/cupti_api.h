@@ -5,12 +5,12 @@
  * libcupti is rarely on the loader's path, and several may be installed. The right one belongs to
  * the CUDA that the program uses. Searched in this order:
  *
- * 1. a libcupti that is mapped already (PyTorch maps its own);
- * 2. beside the process's own libcudart, or in a sibling package, as in NVIDIA's wheels;
- * 3. in the folders of $LD_LIBRARY_PATH: set on purpose for the program;
- * 4. under $CUDA_HOME and $CUDA_PATH;
- * 5. in the usual toolkit folders under /usr/local and /opt;
- * 6. wherever ld.so finds libcupti.so.13, .12, .11 or libcupti.so.
+ *  1. a libcupti that is mapped already (PyTorch maps its own);
+ *  2. beside the process's own libcudart, or in a sibling package, as in NVIDIA's wheels;
+ *  3. in the folders of $LD_LIBRARY_PATH: set on purpose for the program;
+ *  4. under $CUDA_HOME and $CUDA_PATH;
+ *  5. in the usual toolkit folders under /usr/local and /opt;
+ *  6. wherever ld.so finds libcupti.so.13, .12, .11 or libcupti.so.
  *
  * Libraries that lack functions or cannot be used (a driver may be too old) are skipped. If none is
  * left, errors are about the first of them.

@@ -14,9 +14,9 @@
  *
  * Not covered:
  *
- * - threads that race through handlers registered after this one;
- * - more threads than EXIT_GUARD_THREADS;
- * - a thread that arrives just when the first goes on.
+ *  - threads that race through handlers registered after this one;
+ *  - more threads than EXIT_GUARD_THREADS;
+ *  - a thread that arrives just when the first goes on.
  */
 #ifndef CUPTI_TRACE_CORE_EXIT_GUARD_H
 #define CUPTI_TRACE_CORE_EXIT_GUARD_H

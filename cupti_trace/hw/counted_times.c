@@ -6,7 +6,7 @@
 #define PENDING UINT64_MAX
 
 static struct {
-	_Atomic uint32_t correlation_id; /* 0: none, or they change */
+	_Atomic uint32_t correlation_id; /* 0: empty, or being changed */
 	_Atomic uint64_t start_ns, duration_ns;
 } kept[COUNTED_TIMES_KEPT];
 
@@ -49,7 +49,7 @@ enum counted_time counted_times_find(uint32_t correlation_id, uint64_t *start_ns
 		return COUNTED_NONE;
 	start = atomic_load(&kept[slot].start_ns);
 	duration = atomic_load(&kept[slot].duration_ns);
-	/* else it has just changed: from pending, or to another launch's */
+	/* otherwise it has just changed: from pending, or to another launch's */
 	if (duration == PENDING || atomic_load(&kept[slot].correlation_id) != correlation_id)
 		return COUNTED_PENDING;
 	*start_ns = start;

@@ -37,7 +37,7 @@ static bool talks_to_others(const char *name)
 	return false;
 }
 
-/* NULL: no room. Names are numbered one after the other. */
+/* Finds a kernel, or adds it; NULL: no room. Names are numbered one after the other. */
 static struct counter_kernel *find(struct counter_choice *c, const char *name, uint32_t *kernel)
 {
 	bool is_new;

@@ -126,7 +126,7 @@ static bool is_short(const char *ending)
 	return strrchr(ending, '.') == ending;
 }
 
-/* As many as there is room for. */
+/* Lists as many as there is room for. */
 static void list_endings(const struct profiler_abi_sub_metrics *p, char text[COUNTER_ENDINGS_BYTES])
 {
 	bool has_short = false;

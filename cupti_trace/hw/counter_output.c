@@ -38,7 +38,7 @@ static __attribute__((format(printf, 2, 3))) void put(struct line *l, const char
 		l->used = sizeof(l->text) - 1;
 }
 
-/* As much of it as leaves room for the rest of the line. */
+/* Appends as much as leaves room for the rest of the line. */
 static void put_string(struct line *l, const char *text)
 {
 	put(l, "\"");
@@ -59,7 +59,7 @@ static void put_string(struct line *l, const char *text)
 	put(l, "\"");
 }
 
-/* The program may have chosen a comma for fractions. */
+/* Appends a number; the program's locale may have a comma for fractions. */
 static void put_real(struct line *l, double value)
 {
 	size_t before = l->used;
@@ -80,7 +80,7 @@ static void end(struct line *l)
 {
 	const char *at = l->text;
 
-	if (l->used > LINE_BYTES - 8) /* cut: no line at all is better than half of one */
+	if (l->used > LINE_BYTES - 8) /* cut: no line is better than half of one */
 		return;
 	put(l, "}\n");
 	for (size_t left = l->used; left > 0;) {

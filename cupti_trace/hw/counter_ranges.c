@@ -6,9 +6,9 @@
 #include <string.h>
 #include "cupti_trace/core/cupti_abi.h"
 
-#define RANGES 4 /* that there is room for: one is wanted, and more shall be noticed */
+#define RANGES 4 /* room for ranges: one is wanted, more must be detected */
 
-/* Notes which call it was that failed. */
+/* Calls a function; notes it if it fails. */
 #define CALL(ranges, function, params) \
 	((ranges)->failed = #function, (ranges)->api->function(params))
 
@@ -31,7 +31,7 @@ static int find_chip(struct counter_ranges *r)
 	return result;
 }
 
-/* To be asked before the profiler is enabled. */
+/* Reads which counters are available. Call before the profiler is enabled. */
 static int find_availability(struct counter_ranges *r)
 {
 	struct profiler_abi_availability params = {.size = PROFILER_ABI_AVAILABILITY_SIZE,
@@ -64,7 +64,7 @@ int counter_ranges_open(struct counter_ranges *r, const struct profiler_api *api
 	return result;
 }
 
-/* Empties the counter data: each range that is decoded is added to it. */
+/* Empties the counter data, as decoding appends ranges. */
 static int clear_data(struct counter_ranges *r)
 {
 	struct profiler_abi_data params = {.size = PROFILER_ABI_DATA_SIZE,

@@ -4,12 +4,12 @@
 #include <elf.h>
 #include <string.h>
 
-/* A cubin that lies in memory, of which nothing but the size is trusted. */
+/* A cubin in memory. Nothing but its size is trusted. */
 struct cubin {
 	const char *bytes;
 	size_t size;
 	Elf64_Ehdr header;
-	const char *names; /* of sections */
+	const char *names; /* names of sections */
 	size_t names_size;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends what a cubin says about source lines (nvcc -lineinfo; Triton and numba write it, too): its
- * section headers, symbols and line tables. The profiler reads them; here only section names are.
+ * Sends a cubin's information about source lines (nvcc -lineinfo; Triton and numba write it, too):
+ * section headers, symbols and line tables. The profiler reads them; here only section names are
+ * read.
  *
  * Format: ELF, as in the System V ABI; line tables in .debug_line, names of inlined functions in
  * .debug_str, and relocations of addresses in .rela.debug_line (or .rel.debug_line).
@@ -14,13 +15,13 @@
 #include <stdint.h>
 #include "cupti_trace/core/sink.h"
 
-/* What is sent of a cubin, at most: its sections together. */
+/* Limit of the bytes sent of a cubin: its sections together. */
 #define CUBIN_LINES_MAX (16u << 20)
 
-/* The bytes to send; 0: it has no line table, or is no such file. */
+/* Returns the number of bytes to send; 0: no line table, or no cubin. */
 size_t cubin_lines_size(const char *cubin, size_t size);
 
-/* Sends them. */
+/* Sends the sections. */
 void cubin_lines_send(const char *cubin, size_t size, uint64_t crc, struct sink *sink);
 
 #endif

@@ -18,46 +18,46 @@
 
 #define CBIDS 1024u
 #define CONTEXTS 64u
-#define FAILURES 3u      /* of a context, in a row: then it has no counters */
+#define FAILURES 3u      /* of a context, in a row: afterwards it is not measured */
 #define MEASURED 8192u   /* launches that are remembered: a power of two */
-#define TOLD_LAUNCHES 20 /* that are described with -v */
-#define LOOK_NS 20000    /* between two looks whether launches have returned */
+#define TOLD_LAUNCHES 20 /* launches described with -v */
+#define LOOK_NS 20000    /* interval of checks whether launches have returned */
 
 enum role { ROLE_NONE, ROLE_LAUNCH, ROLE_GRAPH, ROLE_BEGIN_CAPTURE, ROLE_END_CAPTURE };
 
 struct context {
 	void *handle; /* NULL: free */
 	struct counter_ranges ranges;
-	uint32_t metrics[GPU_METRICS_MAX]; /* the numbers of the host's */
+	uint32_t metrics[GPU_METRICS_MAX]; /* indexes into `names` of the host's metrics */
 	uint32_t failures;                 /* in a row */
 	bool has_failed;
 };
 
-/* What the process has one of. */
+/* State of the process. */
 static struct {
 	uint8_t roles[2][CBIDS]; /* enum role: the runtime's, the driver's */
-	char *list;              /* of metrics, cut into names */
+	char *list;              /* list of metrics, split into names */
 	const char *names[GPU_METRICS_MAX];
-	uint32_t count, shown;            /* the duration may be read and not shown */
-	uint32_t duration;                /* its number; GPU_METRICS_MAX: there was no room */
-	bool is_default[GPU_METRICS_MAX]; /* not asked for by name */
+	uint32_t count, shown; /* `shown` excludes a duration that was not requested */
+	uint32_t duration;     /* index of the duration; GPU_METRICS_MAX: there was no room */
+	bool is_default[GPU_METRICS_MAX]; /* part of "default" */
 	bool is_told[GPU_METRICS_MAX];    /* its name has been sent */
-	bool is_missing[GPU_METRICS_MAX]; /* and that has been said */
+	bool is_missing[GPU_METRICS_MAX]; /* a notice about it has been sent */
 	struct profiler_api api;
 	struct counter_choice choice;
 	pthread_mutex_t choice_lock;
-	/* held while a kernel is measured; with it, the contexts */
+	/* held while a kernel is measured; protects the contexts */
 	pthread_mutex_t range_lock;
 	struct context contexts[CONTEXTS];
 	uint32_t told_launches;
-	/* what other threads wait for */
+	/* other threads wait for the end of a measurement */
 	pthread_mutex_t wait_lock;
 	pthread_cond_t closed;
 	_Atomic bool is_open;
-	_Atomic int captures; /* of streams, under way */
+	_Atomic int captures; /* stream captures under way */
 	_Atomic int inside;   /* launches of kernels and graphs that have not returned */
-	int stuck;            /* of them, those that nobody waits for; with the range lock */
-	/* a correlation id and whether its kernel's record has come, by the id's last bits */
+	int stuck; /* launches of `inside` for which no thread waits; protected by the range lock */
+	/* correlation ids, by their last bits, and whether the kernel's record has come */
 	_Atomic uint64_t measured[MEASURED];
 	_Atomic uint64_t lost[GPU_UNMEASURED_REASONS]; /* not sent yet */
 } counters = {
@@ -67,7 +67,7 @@ static struct {
 	.closed = PTHREAD_COND_INITIALIZER,
 };
 
-/* The launch that the calling thread measures. */
+/* Launch that the calling thread measures. */
 static __thread struct {
 	bool is_open, is_inside;
 	uint32_t correlation_id, kernel;
@@ -83,7 +83,7 @@ static void count_lost(enum gpu_unmeasured reason)
 
 /* ---- metrics ---- */
 
-/* Its number; GPU_METRICS_MAX: there is no room. */
+/* Adds a name. Returns its index; GPU_METRICS_MAX: no room. */
 static uint32_t add_name(const char *name, bool is_default)
 {
 	for (uint32_t i = 0; i < counters.count; i++)
@@ -117,7 +117,7 @@ static bool parse_names(const char *list)
 	return counters.shown > 0;
 }
 
-/* False: it is none. */
+/* Parses a limit. Returns false if the text is none. */
 static bool parse_limit(const char *text, uint32_t *limit)
 {
 	unsigned long value = 0;
@@ -127,7 +127,7 @@ static bool parse_limit(const char *text, uint32_t *limit)
 	if (!text || !*text)
 		return true;
 	if (strcmp(text, "all") != 0) {
-		/* saturates; not what strtoul would take before a number */
+		/* saturates; strtoul would accept a sign or blanks before the number */
 		value = strtoul(text, &end, 10);
 		if (*text < '0' || *text > '9' || *end)
 			return false;
@@ -166,7 +166,10 @@ static enum role role_of(const char *name)
 	return ROLE_NONE;
 }
 
-/* Launches are measured in the driver's function: every launch of the runtime calls one. */
+/*
+ * Registers a function. Launches are measured in the driver's function: every launch of the runtime
+ * calls one.
+ */
 void counters_add_function(uint32_t domain, uint32_t cbid, const char *name)
 {
 	bool is_driver = domain == CUPTI_ABI_DOMAIN_DRIVER_API;
@@ -239,7 +242,7 @@ static void say_missing(struct tracer *tracer, const struct context *c, uint32_t
 			      c->ranges.chip, name, cupti_api_error(&tracer->api, result));
 }
 
-/* The metrics that the context's GPU has. How many of them were asked for. */
+/* Adds the requested metrics that the context's GPU has. Returns their number. */
 static uint32_t add_metrics(struct tracer *tracer, struct context *c)
 {
 	struct counter_host *host = &c->ranges.host;
@@ -274,7 +277,7 @@ static void open_context(struct tracer *tracer, struct context *c)
 	result = counter_ranges_open(&c->ranges, &counters.api, c->handle);
 	if (result == CUPTI_ABI_SUCCESS) {
 		if (add_metrics(tracer, c) == 0)
-			return; /* the duration alone is nothing to measure for */
+			return; /* the duration alone is not worth a measurement */
 		result = counter_ranges_begin(&c->ranges);
 	}
 	if (result != CUPTI_ABI_SUCCESS) {
@@ -290,7 +293,7 @@ static void open_context(struct tracer *tracer, struct context *c)
 		      (clock_now_ns() - start) / 1000);
 }
 
-/* NULL: it has no counters. */
+/* Returns the context's state; NULL: it has no counters. */
 static struct context *context_of(struct tracer *tracer, void *handle)
 {
 	struct context *free_one = NULL;
@@ -327,8 +330,7 @@ static void close_context(struct context *c)
 
 void counters_context_goes(void *context)
 {
-	/* a thread that measures: it has the context in use, and the program ends it all the same
-	 */
+	/* a thread is measuring in this context, and the program destroys it all the same */
 	if (pthread_mutex_trylock(&counters.range_lock) != 0)
 		return;
 	for (uint32_t i = 0; i < CONTEXTS; i++)
@@ -370,7 +372,7 @@ static void send_state(struct tracer *tracer, uint32_t correlation_id, uint32_t 
 	sink_put(&tracer->sink, &event);
 }
 
-/* Values by the numbers of all metrics; NAN: the context's GPU has no such metric. */
+/* Sends values, indexed by metric; NAN: the context's GPU has no such metric. */
 static void send_values(struct tracer *tracer, const struct context *c, const double *values,
 			const char *kernel)
 {
@@ -434,7 +436,7 @@ bool counters_is_replay(uint32_t correlation_id, bool is_kernel)
 
 /* ---- a launch ---- */
 
-/* Another thread measures a kernel: what is launched meanwhile would be measured with it. */
+/* Waits while another thread measures a kernel: a launch would be measured with it. */
 static void wait_until_closed(void)
 {
 	struct timespec until = clock_in_ms(COUNTERS_TIMEOUT_MS);
@@ -448,7 +450,7 @@ static void wait_until_closed(void)
 	while (atomic_load(&counters.is_open) && err == 0)
 		err = pthread_cond_clockwait(&counters.closed, &counters.wait_lock, CLOCK_MONOTONIC,
 					     &until);
-	if (atomic_load(&counters.is_open)) { /* nobody waits for this one again */
+	if (atomic_load(&counters.is_open)) { /* no thread waits for this one again */
 		atomic_store(&counters.is_open, false);
 		pthread_cond_broadcast(&counters.closed);
 	}
@@ -463,10 +465,13 @@ static void leave_launch(void)
 	mine.is_inside = false;
 }
 
-/* Whoever opens a range sees this launch, or this launch sees that it is open. */
+/*
+ * Counts the launch. Then either the measuring thread sees this launch, or this launch sees
+ * `is_open`.
+ */
 static void enter_launch(void)
 {
-	leave_launch(); /* of a launch whose return nobody reported */
+	leave_launch(); /* of a launch whose return was not reported */
 	for (;;) {
 		mine.is_inside = true;
 		atomic_fetch_add(&counters.inside, 1);
@@ -478,9 +483,9 @@ static void enter_launch(void)
 }
 
 /*
- * With the range lock, and the range about to be opened: other threads' launches that have begun
- * return, and no stream is captured. False: they do not. A launch that is cancelled, or waits for
- * something else, is not waited for again.
+ * Waits until other threads' launches have returned, with the range lock, before a range is opened.
+ * Returns false if they do not, or if a stream is captured. A launch that is cancelled, or waits
+ * for something else, is not waited for again.
  */
 static bool others_return(void)
 {
@@ -528,7 +533,7 @@ static void note_failure(struct tracer *tracer, struct context *c, int result)
 	count_lost(GPU_UNMEASURED_FAILED);
 }
 
-/* With the range lock, which it keeps if it returns true; and is_open. */
+/* Opens a range, with the range lock. If it returns true, it keeps the lock, and is_open is set. */
 static bool open_range(struct tracer *tracer, const struct cupti_abi_callback_data *data,
 		       uint32_t kernel)
 {
@@ -556,10 +561,12 @@ static bool open_range(struct tracer *tracer, const struct cupti_abi_callback_da
 	return false;
 }
 
-/* With the range lock: nothing else is launched until set_open(false), if it returns true. */
+/*
+ * Keeps other launches out until set_open(false), with the range lock. Returns false if that fails.
+ */
 static bool keep_others_out(void)
 {
-	leave_launch(); /* our own is not waited for */
+	leave_launch(); /* our own launch is not waited for */
 	set_open(true);
 	if (others_return())
 		return true;
@@ -569,7 +576,10 @@ static bool keep_others_out(void)
 	return false;
 }
 
-/* The thread is not cancelled before the launch has returned: it holds the lock. */
+/*
+ * Begins a measurement. The thread is not cancelled before the launch has returned, because it
+ * holds the lock.
+ */
 static void begin(struct tracer *tracer, const struct cupti_abi_callback_data *data,
 		  uint32_t kernel)
 {
@@ -580,7 +590,7 @@ static void begin(struct tracer *tracer, const struct cupti_abi_callback_data *d
 	guest_enter(&guest);
 	if (pthread_mutex_trylock(&counters.range_lock) != 0) {
 		count_lost(GPU_UNMEASURED_BUSY);
-	} else if (has_failed(data->context)) { /* others need not wait for that */
+	} else if (has_failed(data->context)) { /* other threads need not wait for that */
 		pthread_mutex_unlock(&counters.range_lock);
 		count_lost(GPU_UNMEASURED_FAILED);
 		note_done(kernel, false);
@@ -659,8 +669,8 @@ static void tell_launch(struct tracer *tracer, const struct counter_ranges *r, c
 }
 
 /*
- * With the range lock: whether there are values, which are by the numbers of all metrics. All
- * others are NAN.
+ * Reads the values, with the range lock. Returns whether there are any. values[] is indexed by
+ * metric; missing ones are NAN.
  */
 static bool read_range(struct tracer *tracer, const struct cupti_abi_callback_data *data,
 		       bool has_launched, uint64_t returned_ns, double values[GPU_METRICS_MAX + 1])
@@ -689,11 +699,11 @@ static bool read_range(struct tracer *tracer, const struct cupti_abi_callback_da
 	return false;
 }
 
-/* Does the same; they are sent. */
+/* Reads and sends the values. */
 static bool take_range(struct tracer *tracer, const struct cupti_abi_callback_data *data,
 		       bool has_launched)
 {
-	double values[GPU_METRICS_MAX + 1]; /* the last one stands for what is not counted */
+	double values[GPU_METRICS_MAX + 1]; /* the last entry is for metrics that are not counted */
 	uint64_t returned_ns = clock_now_ns();
 	bool is_measured = read_range(tracer, data, has_launched, returned_ns, values);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contract: which metrics of hardware counters there are. The injection library knows those of a
- * GPU by CUPTI, so the command loads the library into itself and calls this function of it
+ * Contract: lists the metrics of hardware counters. The injection library gets those of a GPU from
+ * CUPTI, so the command loads the library into itself and calls this function of it
  * (--list-metrics).
  */
 #ifndef CUPTI_TRACE_HW_METRIC_LIST_H
@@ -11,7 +11,7 @@
 
 enum metric_type { METRIC_COUNTER, METRIC_RATIO, METRIC_THROUGHPUT, METRIC_TYPES };
 
-/* Those that "default" stands for. */
+/* Expansion of "default". */
 #define METRIC_LIST_DEFAULT                                                                      \
 	"sm__throughput.avg.pct_of_peak_sustained_elapsed",                                      \
 		"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",              \
@@ -24,16 +24,16 @@ struct metric_visitor {
 	void *context;
 	/* once, before all others: "GH100" */
 	void (*chip)(void *context, const char *name);
-	/* what metrics of a type are asked for by, behind their names: ".sum", ".avg.per_second" */
+	/* suffix that may follow metrics of a type: ".sum", ".avg.per_second" */
 	void (*rollup)(void *context, enum metric_type type, const char *suffix);
-	/* a metric without these; texts are "" where CUPTI has none */
+	/* a metric without suffix; texts are "" if CUPTI has none */
 	void (*metric)(void *context, enum metric_type type, const char *name, const char *unit,
 		       const char *description);
 };
 
 /*
- * Visits all metrics of a chip, or with NULL of this machine's first GPU. 0, or -errno: then
- * `error` has a sentence.
+ * Visits all metrics of a chip, or of this machine's first GPU if `chip` is NULL. Returns 0, or
+ * -errno with a sentence in `error`.
  */
 #define METRIC_LIST_ERROR_BYTES 4096
 typedef int metric_list_function(const char *chip, const struct metric_visitor *visitor,

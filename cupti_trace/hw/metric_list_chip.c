@@ -10,7 +10,7 @@
 #include "cupti_trace/core/cupti_api.h"
 #include "cupti_trace/hw/counter_host.h"
 
-/* The library exports it; only the command calls it. */
+/* Exported by the library; only the command calls it. */
 metric_list_function profile_list_metrics;
 
 struct listing {
@@ -58,7 +58,7 @@ static int load(struct listing *l)
 	return 0;
 }
 
-/* The chip of the first GPU; NULL after saying why. */
+/* Returns the chip of the first GPU; NULL with an error set. */
 static const char *find_chip(struct listing *l)
 {
 	struct profiler_abi_initialize initialize = {.size = PROFILER_ABI_INITIALIZE_SIZE};
@@ -86,7 +86,7 @@ static const char *find_chip(struct listing *l)
 	return NULL;
 }
 
-/* "GA100, GH100 and so on" */
+/* Fails with a list of known chips: "GA100, GH100 and so on". */
 static int refuse_chip(struct listing *l, const char *chip)
 {
 	struct profiler_abi_chips chips = {.size = PROFILER_ABI_CHIPS_SIZE};
@@ -103,7 +103,7 @@ static int refuse_chip(struct listing *l, const char *chip)
 	return -EINVAL;
 }
 
-/* CUPTI groups those for its other interfaces under such names; they are doubles of others. */
+/* Returns whether CUPTI hides a metric for its other interfaces: such names are duplicates. */
 static bool is_hidden(const char *name)
 {
 	return strstr(name, ".Triage") != NULL;
@@ -125,8 +125,8 @@ static int visit_rollups(struct listing *l, const struct counter_host *host, enu
 }
 
 /*
- * Visits what the metrics of a type are followed by, as the first of them says; or with `lists`
- * them all.
+ * Visits the suffixes of a type's metrics, as the first of them has them; or with `lists` all
+ * metrics.
  */
 static int visit_type(struct listing *l, const struct counter_host *host, enum metric_type type,
 		      const struct metric_visitor *v, bool lists)
@@ -157,7 +157,8 @@ __attribute__((visibility("default"))) int
 profile_list_metrics(const char *chip, const struct metric_visitor *visitor,
 		     char error[METRIC_LIST_ERROR_BYTES])
 {
-	static struct listing l; /* CUPTI stays loaded, so what refers to it may, too */
+	static struct listing
+		l; /* static, because CUPTI stays loaded and may keep references to it */
 	struct counter_host host;
 	int err;
 

@@ -9,20 +9,20 @@
 #include "cupti_trace/hw/pc_sums.h"
 #include "symbolize/util/array.h"
 
-#define RECORDS 16384u                /* that CUPTI hands out at once */
+#define RECORDS 16384u                /* records that CUPTI returns at once */
 #define HARDWARE_BYTES (128u << 20)   /* of the GPU's memory; CUPTI's default is 512 MiB */
-#define SCRATCH_BYTES (16u << 20)     /* of ours; CUPTI's default has room for 5500 places */
+#define SCRATCH_BYTES (16u << 20)     /* of our memory; CUPTI's default has room for 5500 places */
 #define FETCHES_MAX 64u               /* in a row */
-#define SEND_NS UINT64_C(1000000000)  /* sums go out this often */
-#define UNLOAD_NS UINT64_C(100000000) /* nothing is fetched so long after a module goes */
+#define SEND_NS UINT64_C(1000000000)  /* interval of sending sums */
+#define UNLOAD_NS UINT64_C(100000000) /* pause of fetching after a module is unloaded */
 #define REASONS_MAX 256u
-#define KEPT_REASONS 64u /* that are counted */
+#define KEPT_REASONS 64u /* limit of counted reasons */
 #define CONTEXTS_MAX 1024u
 #define CUBINS_MAX 65536u
 #define CUBINS_MAX_BYTES (64u << 20) /* of their line tables together */
-#define DESCRIBED_MAX 40u            /* fetches, with -v */
+#define DESCRIBED_MAX 40u            /* fetches described with -v */
 
-/* What CUPTI fills, with room for RECORDS. */
+/* Buffer that CUPTI fills, with room for RECORDS. */
 struct records {
 	struct cupti_abi_pc_data data;
 	struct cupti_abi_pc_record *list;
@@ -31,12 +31,13 @@ struct records {
 
 struct sampled {
 	void *context;
-	struct records last; /* where CUPTI writes what is left when modules or the context go */
-	uint32_t indexes[KEPT_REASONS], ids[KEPT_REASONS]; /* CUPTI's and ours, of stall reasons */
+	struct records last; /* buffer for what is left when modules or the context go */
+	uint32_t indexes[KEPT_REASONS],
+		ids[KEPT_REASONS]; /* CUPTI's numbers and our ids of stall reasons */
 	uint32_t reasons;
 };
 
-/* All under the lock, but for `lock`. */
+/* Protected by `lock`. */
 static struct {
 	pthread_mutex_t lock;
 	struct sampled **list;
@@ -47,7 +48,7 @@ static struct {
 	uint64_t sent_ns, resume_ns;
 	char *reasons[GPU_STALL_MAX_ID]; /* names by id */
 	uint32_t reason_count;
-	/* CRCs of cubins whose line tables were sent, in order */
+	/* sorted CRCs of cubins whose line tables were sent */
 	uint64_t *cubins;
 	uint32_t cubin_count, cubin_capacity;
 	size_t cubin_bytes;
@@ -145,7 +146,7 @@ static void add_records(struct tracer *tracer, const struct sampled *s, struct r
 	pthread_mutex_unlock(&tracer->record_lock);
 }
 
-/* For -v: how the first fetches went. */
+/* Describes the first fetches, for -v. */
 static void describe(struct tracer *tracer, const struct records *r, const char *what, int result,
 		     uint64_t ns)
 {
@@ -172,7 +173,7 @@ static void describe(struct tracer *tracer, const struct records *r, const char 
 		      first && has_lines(first->cubin_crc), first ? first->stall_count : 0);
 }
 
-/* Takes what CUPTI wrote by itself. */
+/* Takes the records that CUPTI wrote on its own. */
 static void take_last(struct tracer *tracer, struct sampled *s, const char *why)
 {
 	if (!s->last.data.count && !s->last.data.total_samples)
@@ -184,7 +185,7 @@ static void take_last(struct tracer *tracer, struct sampled *s, const char *why)
 	s->last.data.other_samples = 0;
 }
 
-/* True: there is more. */
+/* Fetches once. Returns true if there is more. */
 static bool fetch_once(struct tracer *tracer, struct sampled *s)
 {
 	struct records *r = &all.fetched;
@@ -236,8 +237,8 @@ static void note_failure(struct tracer *tracer, const char *call, int result)
 }
 
 /*
- * Returns whether CUPTI counts a reason also apart, when no warp of the scheduler issued: a part of
- * the others.
+ * Returns whether a reason is a part of another one: CUPTI also counts samples in which no warp of
+ * the scheduler issued.
  */
 static bool is_subset(const char *name)
 {
@@ -247,7 +248,7 @@ static bool is_subset(const char *name)
 	return length > n && strcmp(name + length - n, end) == 0;
 }
 
-/* The id of a reason, which is sent if it is new; 0: there are too many. */
+/* Returns the id of a reason, which is sent if it is new; 0: there are too many. */
 static uint32_t number_reason(struct tracer *tracer, const char *name)
 {
 	struct gpu_event event = {.type = GPU_EVENT_STALL};
@@ -266,7 +267,7 @@ static uint32_t number_reason(struct tracer *tracer, const char *name)
 	return event.stall.id;
 }
 
-/* Keeps those that are counted. */
+/* Keeps the reasons that are counted. */
 static void keep_reasons(struct tracer *tracer, struct sampled *s, const uint32_t *indexes,
 			 char **names, size_t count)
 {
@@ -368,7 +369,7 @@ static void release(struct sampled *s)
 	free(s);
 }
 
-/* With sampling enabled. */
+/* Configures sampling, which is enabled already. */
 static bool begin(struct tracer *tracer, struct sampled *s)
 {
 	if (!find_reasons(tracer, s) || !make_records(&s->last, s->reasons))
@@ -425,7 +426,7 @@ void pc_sampling_context_created(struct tracer *tracer, void *context)
 	pthread_mutex_unlock(&all.lock);
 }
 
-/* CUPTI writes what it still has to where it was told. */
+/* Ends sampling in a context. CUPTI writes its last records to `last`. */
 static void finish(struct tracer *tracer, struct sampled *s)
 {
 	fetch(tracer, s);
@@ -453,7 +454,7 @@ void pc_sampling_context_ends(struct tracer *tracer, void *context)
 
 /* ---- modules ---- */
 
-/* Sends the line table once; false: it is too large, or there are too many. */
+/* Sends the line table once. Returns false if it is too large, or if there are too many. */
 static bool send_lines(struct tracer *tracer, const char *cubin, size_t size, size_t bytes)
 {
 	struct cupti_abi_cubin_crc params = {.size = CUPTI_ABI_SIZE_TO(cupti_abi_cubin_crc, crc),
@@ -480,7 +481,7 @@ static bool send_lines(struct tracer *tracer, const char *cubin, size_t size, si
 	return true;
 }
 
-/* CUPTI may have written places of a module that has gone meanwhile. */
+/* Takes the last records of all contexts: CUPTI may have written places of an unloaded module. */
 static void take_all_last(struct tracer *tracer)
 {
 	for (uint32_t i = 0; i < all.count; i++)

@@ -32,7 +32,7 @@ static int by_place(const void *a, const void *b)
 	return x->stall < y->stall ? -1 : x->stall > y->stall;
 }
 
-/* Sends those from `from` on that fit one line. Returns how many. */
+/* Sends as many sums from `from` on as fit one line. Returns their number. */
 static uint32_t send_line(const struct pc_sums *sums, uint32_t from, struct sink *sink)
 {
 	const struct pc_place *first = &sums->list[from].place;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums of PC samples: how often warps were seen at each place of a kernel, and why they issued no
- * instruction. CUPTI hands out the same places again and again; a sum is sent once in a while.
+ * Sums PC samples by place of a kernel and stall reason. CUPTI reports places again and again; a
+ * sum is sent once in a while.
  *
- * Bounded by PC_SUMS_MAX places, or fewer that are asked for; whoever adds to a full table sends
- * and empties it first. Not thread-safe.
+ * Bounded by PC_SUMS_MAX places or `max`. The caller sends and empties a full table before adding.
+ * Not thread-safe.
  */
 #ifndef CUPTI_TRACE_HW_PC_SUMS_H
 #define CUPTI_TRACE_HW_PC_SUMS_H
@@ -19,10 +19,10 @@
 /* Without padding: compared as bytes. */
 struct pc_place {
 	uint64_t cubin_crc;
-	uint32_t name_id; /* of the function */
+	uint32_t name_id; /* the function's */
 	uint32_t pc;
 	uint32_t stall;          /* id of the reason */
-	uint32_t correlation_id; /* of the launch; 0: not known */
+	uint32_t correlation_id; /* the launch's; 0: unknown */
 };
 
 struct pc_sum {
@@ -33,10 +33,10 @@ struct pc_sum {
 /* Zero-initialised is empty. */
 struct pc_sums {
 	RECORD_SET(struct pc_sum);
-	uint32_t max; /* of places; 0: PC_SUMS_MAX */
+	uint32_t max; /* limit of places; 0: PC_SUMS_MAX */
 };
 
-/* False: there is no room. */
+/* Adds samples. Returns false if there is no room. */
 bool pc_sums_add(struct pc_sums *sums, const struct pc_place *place, uint64_t samples);
 
 /* Sends all sums, and empties the table. */

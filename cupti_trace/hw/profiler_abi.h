@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of CUPTI's binary interface that reads hardware counters: the range profiler, which runs
- * kernels with counters, and the host functions, which know metrics and need no GPU. In CUPTI since
- * CUDA 12.6; a libcupti may lack all of it.
+ * Declares the part of CUPTI's binary interface that reads hardware counters. The range profiler
+ * runs kernels with counters; the host functions know metrics and need no GPU. In CUPTI since CUDA
+ * 12.6; a libcupti may lack all of it.
  *
- * Declared here for the reasons that cupti_abi.h gives; NVIDIA's header of the host functions
- * (cupti_profiler_host.h) is C++ besides. Every function takes one struct, which begins with its
- * own size and a pointer that is NULL. The size is that up to the end of the last member, without
- * padding: PROFILER_ABI_SIZE. tests/unit/test_profiler_abi.c compares all of it with the headers.
+ * Declared here for the reasons in cupti_abi.h; also, NVIDIA's header of the host functions
+ * (cupti_profiler_host.h) is C++. Every function takes one struct, which begins with its own size
+ * and a pointer that is NULL. The size is that up to the end of the last member, without padding:
+ * PROFILER_ABI_SIZE. tests/unit/test_profiler_abi.c compares all of it with the headers.
  *
  * Source: cupti_profiler_host.h, cupti_range_profiler.h, cupti_profiler_target.h, cupti_target.h
  * (CUDA 13.0), and the chapters on these APIs in NVIDIA's CUPTI documentation.
@@ -54,7 +54,7 @@ struct profiler_abi_supported {
 	size_t size;
 	void *priv;
 	int device;    /* CUdevice */
-	int supported; /* [out], as are the others; the reasons */
+	int supported; /* [out], as are the members below: reasons */
 	int architecture, sli, vgpu, confidential_compute, cmp, wsl;
 	int api; /* 0: the range profiler */
 };
@@ -74,7 +74,7 @@ struct profiler_abi_availability {
 	size_t size;
 	void *priv;
 	void *context;
-	size_t image_size; /* [out] if there is no image, else its room */
+	size_t image_size; /* [out] if there is no image, otherwise its room */
 	uint8_t *image;
 };
 #define PROFILER_ABI_AVAILABILITY_SIZE PROFILER_ABI_SIZE(struct profiler_abi_availability, image)
@@ -87,7 +87,7 @@ struct profiler_abi_host {
 	void *priv;
 	int profiler_type;
 	const char *chip;
-	const uint8_t *availability; /* NULL: all that the chip has */
+	const uint8_t *availability; /* NULL: all of the chip */
 	void *host;                  /* [out] */
 };
 #define PROFILER_ABI_HOST_SIZE PROFILER_ABI_SIZE(struct profiler_abi_host, host)
@@ -138,7 +138,7 @@ struct profiler_abi_properties {
 	void *priv;
 	void *host;
 	const char *metric;
-	const char *description; /* [out], as are the others */
+	const char *description; /* [out], as are the members below */
 	const char *hardware_unit, *unit;
 	int type;
 };
@@ -230,7 +230,7 @@ struct profiler_abi_set_config {
 	size_t ranges_per_pass;
 	uint16_t nesting_levels; /* 1 */
 	uint16_t first_level;    /* 1 */
-	size_t pass;             /* of the replay session: these two 0 */
+	size_t pass;             /* of the replay session: both 0 */
 	uint16_t target_level;
 };
 #define PROFILER_ABI_SET_CONFIG_SIZE PROFILER_ABI_SIZE(struct profiler_abi_set_config, target_level)
@@ -288,8 +288,8 @@ struct profiler_abi_data_info {
 #define PROFILER_ABI_DATA_INFO_SIZE PROFILER_ABI_SIZE(struct profiler_abi_data_info, ranges)
 
 /*
- * The functions, as X(name, parameter, is_target); each returns CUptiResult (an int). Those of the
- * target need a GPU.
+ * The functions, as X(name, parameter, is_target). Each returns CUptiResult (an int). Functions of
+ * the target need a GPU.
  */
 #define PROFILER_ABI_FUNCTIONS(X)                                                      \
 	X(cuptiProfilerInitialize, struct profiler_abi_initialize *, 1)                \

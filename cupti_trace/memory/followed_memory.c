@@ -7,9 +7,9 @@
 #include "symbolize/util/hash_index.h"
 
 static _Atomic uint64_t last_id;
-static _Atomic bool has_calls; /* spares the lock where there are none */
+static _Atomic bool has_calls; /* saves taking the lock if there are none */
 
-/* Under the lock: a ring of the last calls, and where each of them is. */
+/* Under the lock: a ring of the last calls, and their index. */
 static struct {
 	pthread_mutex_t lock;
 	uint32_t *ids;
@@ -32,7 +32,7 @@ static uint32_t find(uint32_t id)
 	return hash_index_find(&calls.index, hash_number(id), is_equal, calls.ids, &id);
 }
 
-/* The place for one more; takes the oldest out where all are used. */
+/* Returns the place for one more call; removes the oldest if all are used. */
 static uint32_t make_place(void)
 {
 	uint32_t at = calls.oldest;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the ways to follow memory by calls (virtual_memory.h, graph_memory.h) share: numbers for
- * its pieces, and which calls they follow.
+ * Numbers pieces of memory and notes followed calls, for virtual_memory.h and graph_memory.h.
  *
  * NVIDIA does not say whether CUPTI has records (CUPTI_ACTIVITY_KIND_MEMORY2) of that memory, and
  * versions may differ. Such a record has the correlation id of the call, "identical to the
  * correlation ID in the driver and runtime API activity record that launched the memory operation"
- * (cupti_activity.h). So each followed call is noted, and records of it are left out: the memory is
+ * (cupti_activity.h). So each followed call is noted, and its records are dropped. The memory is
  * counted once, whether CUPTI records it or not.
  *
  * Bounded: the last FOLLOWED_CALLS_MAX calls are known. Records come within a second or so.
@@ -19,13 +18,13 @@
 
 #define FOLLOWED_CALLS_MAX (1u << 16)
 
-/* A number that stands for the address of a piece of memory; no other piece has it. */
+/* Returns a unique number that stands for the address of a piece of memory. */
 uint64_t followed_memory_new_id(void);
 
-/* A call, by its correlation id, is followed. Before its record may come. */
+/* Notes a followed call by its correlation id. Call before its record may come. */
 void followed_memory_note(uint32_t correlation_id);
 
-/* Returns whether a record with this correlation id is of a call that is followed. */
+/* Returns whether a record with this correlation id belongs to a followed call. */
 bool followed_memory_has(uint32_t correlation_id);
 
 #endif

@@ -16,21 +16,21 @@ struct piece {
 };
 
 struct device {
-	void *context; /* the last that was created; NULL: none */
+	void *context; /* the device's newest context; NULL: none */
 	uint32_t context_id;
-	uint64_t held;     /* the sum of its pieces */
-	uint64_t answered; /* the last question whose answer counts */
+	uint64_t held;     /* sum of its pieces */
+	uint64_t answered; /* number of the last question whose answer counts */
 	uint32_t count;
 	struct piece pieces[GRAPH_MEMORY_PIECES];
 };
 
 static uint8_t is_followed[CBIDS][2]; /* by callback id: the runtime's, the driver's */
 
-/* Under the lock. */
+/* Protected by the lock. */
 static struct {
 	pthread_mutex_t lock;
 	struct device devices[GRAPH_MEMORY_DEVICES];
-	uint64_t asked; /* questions */
+	uint64_t asked; /* number of questions so far */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread bool asks;
@@ -64,7 +64,7 @@ bool graph_memory_asks(void)
 	return asks;
 }
 
-/* Without the lock, for the driver may wait for a thread that waits for it. */
+/* Asks without the lock: the driver may wait for a thread that waits for the lock. */
 static bool ask(uint32_t device, uint64_t *bytes)
 {
 	bool is_known;
@@ -116,7 +116,7 @@ static void add(const struct change *c, uint64_t bytes)
 	send(c, GPU_WORK_ALLOC, made);
 }
 
-/* The driver holds this much now. */
+/* Sets the driver's bytes. */
 static void set(const struct change *c, uint64_t bytes)
 {
 	struct device *d = &all.devices[c->device];
@@ -131,7 +131,7 @@ static void set(const struct change *c, uint64_t bytes)
 
 /* ---- contexts ---- */
 
-/* GRAPH_MEMORY_DEVICES: there is none. */
+/* Returns the device of a context, or GRAPH_MEMORY_DEVICES. */
 static uint32_t device_of(struct tracer *tracer, void *context)
 {
 	uint32_t device;
@@ -158,7 +158,7 @@ void graph_memory_context_begins(struct tracer *tracer, void *context)
 	pthread_mutex_unlock(&all.lock);
 }
 
-/* The profiler learns it by the context's end. */
+/* The profiler learns of it by the context's end. */
 void graph_memory_context_ends(void *context)
 {
 	pthread_mutex_lock(&all.lock);
@@ -170,7 +170,10 @@ void graph_memory_context_ends(void *context)
 
 /* ---- calls ---- */
 
-/* Should CUPTI record what the nodes of a launch allocate, the driver's answer counts already. */
+/*
+ * Notes the call, because the driver's answer already includes allocations by a launch's nodes:
+ * CUPTI's records of them, if any, are dropped.
+ */
 void graph_memory_enter(uint32_t domain, uint32_t cbid, const struct cupti_abi_callback_data *data)
 {
 	struct guest guest;
@@ -195,7 +198,7 @@ static void look_at(struct change *c)
 	if (!has_context || !ask(c->device, &bytes))
 		return;
 	pthread_mutex_lock(&all.lock);
-	/* what was asked later is newer */
+	/* later questions have newer answers */
 	if (number > all.devices[c->device].answered && all.devices[c->device].context &&
 	    bytes != all.devices[c->device].held) {
 		c->tracer->api.cuptiGetTimestamp(&c->timestamp);

@@ -19,7 +19,7 @@ enum call {
 	MAP,
 	UNMAP,
 	RETAIN,
-	/* take no memory, whatever records there are of them */
+	/* takes no memory, whatever CUPTI records */
 	RESERVE,
 	FREE,
 	ACCESS,
@@ -39,22 +39,22 @@ static uint8_t calls[CBIDS]; /* enum call */
 
 /* Physical memory. */
 struct piece {
-	uint64_t handle, bytes, id; /* the id stands for an address, and is no other's */
+	uint64_t handle, bytes, id; /* the id stands for an address, and is unique */
 	uint32_t references, mappings;
 	uint32_t device, memory;
 	uint32_t next_free;
-	bool is_known; /* by its handle: no other piece has it meanwhile */
+	bool is_known; /* findable by its handle, which no other piece has meanwhile */
 };
 
 struct mapping {
 	uint64_t address, bytes;
 	uint32_t piece;
-	uint32_t next; /* of those that leave in one call, or that are free */
+	uint32_t next; /* next in a list of mappings that end in one call, or of free entries */
 };
 
-static uint32_t max = VIRTUAL_MEMORY_MAX; /* of pieces, and of mappings */
+static uint32_t max = VIRTUAL_MEMORY_MAX; /* limit of pieces, and of mappings */
 
-/* All under the lock. */
+/* Protected by the lock. */
 static struct {
 	pthread_mutex_t lock;
 	struct piece *pieces;
@@ -65,7 +65,7 @@ static struct {
 	struct hash_index by_address;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .free_piece = NONE, .free_mapping = NONE};
 
-/* What the thread's call is about, found when it was entered. */
+/* Subject of the thread's call, found at its entry. */
 static __thread struct {
 	bool is_open;
 	uint32_t piece, mappings;
@@ -131,7 +131,7 @@ static void forget_handle(uint32_t piece)
 	p->is_known = false;
 }
 
-/* NONE: no room. */
+/* Returns a new piece, or NONE. */
 static uint32_t new_piece(void)
 {
 	uint32_t at = all.free_piece;
@@ -161,7 +161,10 @@ static uint32_t new_mapping(void)
 	return all.mapping_count++;
 }
 
-/* Takes the mappings of a range, which CUDA unmaps whole, out of the index: a list of them. */
+/*
+ * Takes the mappings of a range out of the index, and returns a list of them. CUDA unmaps whole
+ * mappings.
+ */
 static uint32_t take_mappings(uint64_t address, uint64_t bytes)
 {
 	uint64_t end = address + bytes;
@@ -181,7 +184,7 @@ static uint32_t take_mappings(uint64_t address, uint64_t bytes)
 	return first;
 }
 
-/* The call failed: they are still there. */
+/* Puts mappings back, as the call failed. */
 static void return_mappings(uint32_t first)
 {
 	while (first != NONE) {
@@ -196,7 +199,7 @@ static void return_mappings(uint32_t first)
 
 /* ---- what is sent ---- */
 
-/* With the lock of `all` held, so that events of a piece are in their order. */
+/* Sends an event, with the lock of `all` held, so that events of a piece stay in order. */
 static void send(struct tracer *tracer, const struct piece *p, uint32_t work,
 		 uint32_t correlation_id, uint64_t timestamp)
 {
@@ -206,7 +209,7 @@ static void send(struct tracer *tracer, const struct piece *p, uint32_t work,
 					 .bytes = p->bytes,
 					 .correlation_id = correlation_id,
 					 .device_id = p->device,
-					 .stream_id = UINT32_MAX, /* none, and of no context */
+					 .stream_id = UINT32_MAX, /* none, and no context */
 					 .destination_memory = p->memory,
 					 .address = p->id},
 		timestamp);
@@ -226,7 +229,7 @@ static void free_if_unused(struct tracer *tracer, uint32_t piece, uint32_t corre
 
 /* ---- calls ---- */
 
-/* CUmemAllocationProp, the beginning. */
+/* Start of CUmemAllocationProp. */
 struct properties {
 	uint32_t type, handle_types, location_type, location_id;
 };
@@ -256,7 +259,7 @@ static void on_created(struct tracer *tracer, const struct cupti_abi_callback_da
 		return;
 	}
 	old = find_piece(*params->handle);
-	if (old != NONE) /* it is being given back by another thread */
+	if (old != NONE) /* another thread is releasing it */
 		forget_handle(old);
 	p = &all.pieces[at];
 	*p = (struct piece){.handle = *params->handle,
@@ -282,7 +285,7 @@ static void on_mapped(struct tracer *tracer, const struct cupti_abi_callback_dat
 	uint32_t piece = find_piece(params->handle), at;
 
 	if (piece == NONE)
-		return; /* of another process, or dropped */
+		return; /* from another process, or dropped */
 	at = new_mapping();
 	if (at == NONE || hash_index_add(&all.by_address, hash_number(params->address), at) != 0) {
 		count_dropped(tracer);
@@ -362,7 +365,7 @@ void virtual_memory_exit(struct tracer *tracer, uint32_t cbid,
 		return;
 	own.is_open = false;
 	guest_enter(&guest);
-	if (call == CREATE) /* it is there only now */
+	if (call == CREATE) /* known only at the exit */
 		tracer->api.cuptiGetTimestamp(&own.timestamp);
 	pthread_mutex_lock(&all.lock);
 	if (result && *result != 0) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Physical memory of the driver's virtual memory management (--alloc): cuMemCreate, and the calls
- * that map and release what it made. NVIDIA documents no records of it, so those calls are
- * followed, and it is sent like the records of other memory; should CUPTI have records, they are
- * left out (followed_memory.h).
+ * Follows physical memory of the driver's virtual memory management (--alloc): cuMemCreate, and the
+ * calls that map and release its memory.
  *
- * As in CUDA, memory is given back when its handle has been released as often as it was created or
- * retained, and no address is mapped to it any more. Reserving addresses takes no memory. What is
- * imported from another process is that process's.
+ * NVIDIA documents no records of this memory. So those calls are followed, and events are sent like
+ * those of other memory. Records by CUPTI, if any, are dropped (followed_memory.h).
  *
- * Handles and addresses may be used again as soon as the call that gives them back has done its
- * work, before it returns: so what it is about is looked up when it is entered.
+ * CUDA frees memory once its handle has been released as often as it was created or retained, and
+ * no address is mapped to it. Reserving addresses takes no memory. Memory imported from another
+ * process belongs to that process.
+ *
+ * A handle or address may be reused as soon as the releasing call has done its work, before it
+ * returns. So the subject of a call is looked up at its entry.
  *
  * Bounded by VIRTUAL_MEMORY_MAX pieces and as many mappings; memory beyond that counts as dropped.
  */
@@ -23,16 +24,16 @@
 
 #define VIRTUAL_MEMORY_MAX (1u << 20)
 
-/* Once, before callbacks are enabled: a function of the driver, by its name as CUPTI gives it. */
+/* Registers a function of the driver by CUPTI's name. Call before callbacks are enabled. */
 void virtual_memory_add_function(uint32_t cbid, const char *name);
 
-/* Sets another bound than VIRTUAL_MEMORY_MAX. Before callbacks are enabled. */
+/* Replaces the bound VIRTUAL_MEMORY_MAX. Call before callbacks are enabled. */
 void virtual_memory_set_max(uint32_t max);
 
-/* Returns whether it is one of those that are followed. */
+/* Returns whether a function is followed. */
 bool virtual_memory_has(const char *name);
 
-/* The calling thread enters and leaves a function of the driver. */
+/* Handle that the calling thread enters and leaves a function of the driver. */
 void virtual_memory_enter(struct tracer *tracer, uint32_t cbid,
 			  const struct cupti_abi_callback_data *data);
 void virtual_memory_exit(struct tracer *tracer, uint32_t cbid,

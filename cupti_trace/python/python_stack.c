@@ -29,23 +29,22 @@ struct known_code {
 
 #define CODE_INTERNAL UINT32_MAX
 
-/* One for the process. Written before the state is PYTHON_FOUND, but for the thread's key. */
+/* One for the process. Written before the state is PYTHON_FOUND, except for the thread's key. */
 _Atomic int python_stack_state HOT_PATH_DATA;
 static struct {
-	/* a launch's, on two cache lines */
+	/* used by launches, on two cache lines */
 	_Alignas(64) struct python_thread thread;
 	struct python_stack_options options;
 	struct python_interpreter interpreter;
 
 	pthread_mutex_t lock; /* held while looking and while reporting failures */
 	struct python_loop loop;
-	int (*is_finalizing)(void); /* Py_IsFinalizing, for comparison; NULL: not there */
+	int (*is_finalizing)(void); /* Py_IsFinalizing, for comparison; NULL: not exported */
 	char pending_notice[200];   /* a notice that waits for a sink */
 	_Atomic bool has_pending_notice;
 } python HOT_PATH_DATA = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Code objects whose names were sent, that of id 1 first; the caller of python_stack_merge locks.
- */
+/* Code objects whose names were sent, from id 1 on; the caller of python_stack_merge locks. */
 static RECORD_SET(struct known_code) known;
 
 void python_stack_start_over(void)
@@ -77,8 +76,8 @@ static size_t read_readable(uint64_t address, unsigned char *buffer, size_t size
 }
 
 /*
- * How much of it is mapped, up to where a plain load would crash. Where a seccomp filter may end
- * the program for it, the kernel is not asked to copy: then only a thread's own stack is read
+ * Returns how much of it is mapped, up to where a plain load would crash. Does not let the kernel
+ * copy where a seccomp filter may end the program for that. Then only a thread's own stack is read
  * (python_waiters.c).
  */
 static size_t read_mapped(uint64_t address, void *buffer, size_t size)
@@ -115,8 +114,8 @@ static int match_library(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /*
- * A handle to look symbols up in, or NULL. A library's handle is kept, so that the library stays:
- * what is found in it is used until the process ends.
+ * Returns a handle to look symbols up in, or NULL. A library's handle is kept, so that the library
+ * stays: its data are used until the process ends.
  */
 static void *find_interpreter(void)
 {
@@ -127,14 +126,14 @@ static void *find_interpreter(void)
 	if (runtime && dladdr(runtime, &info) && info.dli_fname) {
 		void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 
-		return handle ? handle : dlopen(NULL, RTLD_LAZY); /* the executable's own name */
+		return handle ? handle : dlopen(NULL, RTLD_LAZY); /* the executable's own symbols */
 	}
 	if (!runtime && dl_iterate_phdr(match_library, path) == 1)
 		return dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 	return NULL;
 }
 
-/* "3.10.13 (main, ...)", "3.9.0rc1+" -> PY_VERSION_HEX; 0 if it is not that. */
+/* Converts "3.10.13 (main, ...)" or "3.9.0rc1+" to PY_VERSION_HEX; 0 if the text is no version. */
 static uint32_t parse_version(const char *text)
 {
 	uint32_t part[3] = {0}, level = 0xf;
@@ -172,7 +171,7 @@ static void send_pending_notice(struct sink *sink)
 		sink_put(sink, &event);
 }
 
-/* "Python 3.15.0 <what>"; once a process */
+/* Reports "Python 3.15.0 <what>", once a process. */
 static void report_unreadable(struct sink *sink, uint32_t hex, const char *what)
 {
 	snprintf(python.pending_notice, sizeof(python.pending_notice), "Python %u.%u.%u %s",
@@ -181,7 +180,7 @@ static void report_unreadable(struct sink *sink, uint32_t hex, const char *what)
 	send_pending_notice(sink);
 }
 
-/* Reads the offsets, and sees that what is loaded plainly at each launch is mapped. */
+/* Reads the offsets, and checks that memory which each launch loads directly is mapped. */
 static int read_offsets(uint32_t hex, uint64_t runtime)
 {
 	uint64_t words[PYTHON_RUNTIME_BYTES / 8], finalizing;
@@ -257,7 +256,9 @@ static bool check(uint64_t thread, struct python_stack *stack)
 	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
 }
 
-/* If it were elsewhere, it would not be NULL: what is beside it never is while Python runs. */
+/*
+ * Returns whether `finalizing` is where expected. Its neighbours are never NULL while Python runs.
+ */
 static bool is_finalizing_in_place(void)
 {
 	return !python.is_finalizing || !python.is_finalizing() == !*python.thread.finalizing;
@@ -366,8 +367,8 @@ static bool is_known(const void *records, uint32_t position, const void *key)
 }
 
 /*
- * The id of a frame's code, sent to the profiler if it was not yet; 0 if it cannot be read;
- * CODE_INTERNAL: it is none to be shown.
+ * Returns the id of a frame's code, which is sent first if it is new. Returns 0 if the code cannot
+ * be read, and CODE_INTERNAL if it is not to be shown.
  */
 static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 {
@@ -404,7 +405,7 @@ static enum python_native kind_of(uint64_t pc)
 	return python_loop_holds(&python.loop, pc) ? PYTHON_NATIVE_LOOP : PYTHON_NATIVE_INTERPRETER;
 }
 
-/* The interpreter's function that calls trampolines counts as one. */
+/* Marks evaluators, including the interpreter's function that calls trampolines. */
 static void tell_evaluators(const uint64_t *pcs, uint8_t *kinds, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Python frames of the calling thread, for its launch stacks.
+ * Reads the Python frames of the calling thread, for its launch stacks.
  *
- * An interpreter in the process is noticed by its symbols, wherever they are: in the executable, in
- * libpython, also in one that was loaded for itself alone. Only memory is read, and one
- * thread-local slot is asked for (PyGILState_GetThisThreadState): the GIL is neither needed nor
- * taken, nothing of the interpreter is called that could change it. The first frames found are read
- * through the kernel and checked, including every object's type; only if that succeeds are later
- * ones read directly. Nothing is read of an interpreter that is shutting down. One of an unknown
- * version, or with an unexpected layout, causes one notice, and its stacks stay native.
+ * An interpreter is found by its symbols, wherever they are: in the executable, or in a libpython,
+ * even one loaded with RTLD_LOCAL. Only memory is read, and one thread-local slot
+ * (PyGILState_GetThisThreadState). The GIL is neither needed nor taken, and nothing is called that
+ * could change the interpreter. The first frames found are read through the kernel and checked,
+ * including every object's type. Only if that succeeds are later ones read directly. Nothing is
+ * read of an interpreter that is shutting down. An unknown version, or an unexpected layout, causes
+ * one notice, and stacks stay native.
  *
- * The first interpreter found counts; a second one in the same process is not looked for.
+ * The first interpreter found counts; a second one in the process is ignored.
  */
 #ifndef CUPTI_TRACE_PYTHON_PYTHON_STACK_H
 #define CUPTI_TRACE_PYTHON_PYTHON_STACK_H
@@ -29,25 +29,27 @@ struct python_stack_options {
 	bool keeps_native; /* the interpreter's own frames stay */
 };
 
-/* Once, before anything else. */
+/* Initialises; call once, before anything else. */
 void python_stack_init(const struct python_stack_options *options);
 
 /*
- * Looks for an interpreter, unless there is one already; to be called when code was mapped. `sink`
- * may be NULL here and in python_stack_read, before there is one: a notice then waits for the next
- * look that has one.
+ * Searches for an interpreter, unless there is one already. Call when code was mapped. `sink` may
+ * be NULL here and in python_stack_read, before it exists: a notice then waits for the next call
+ * with a sink.
  */
 void python_stack_look(struct sink *sink);
 
 enum python_state {
 	PYTHON_NONE,  /* none found so far */
-	PYTHON_FOUND, /* and its layout not yet verified */
+	PYTHON_FOUND, /* found, but its layout is not yet verified */
 	PYTHON_CHECKED,
 	PYTHON_UNUSABLE,
 };
 extern _Atomic int python_stack_state; /* enum python_state */
 
-/* Returns whether the process has Python frames to read: python_stack_read may return true. */
+/*
+ * Returns whether the process has Python frames to read, so that python_stack_read may return true.
+ */
 static HOT_PATH_INLINE bool python_stack_is_there(void)
 {
 	int state = atomic_load_explicit(&python_stack_state, memory_order_acquire);
@@ -55,33 +57,37 @@ static HOT_PATH_INLINE bool python_stack_is_there(void)
 	return state == PYTHON_CHECKED || state == PYTHON_FOUND;
 }
 
-/* The calling thread's Python frames now; false if there are none. A few ns a frame. */
+/* Reads the calling thread's Python frames. Returns false if there are none. A few ns a frame. */
 bool python_stack_read(struct sink *sink, struct python_stack *stack);
 
-/* What it takes to read the frames of other threads (python_waiters.h). */
+/* Everything needed to read the frames of other threads (python_waiters.h). */
 struct python_interpreter {
 	struct python_offsets offsets;
 	struct python_types types;
 	uint64_t runtime; /* &_PyRuntime */
 };
 
-/* NULL: there is none, or it is shutting down. */
+/* Returns the interpreter. NULL: there is none, or it is shutting down. */
 const struct python_interpreter *python_stack_interpreter(void);
 
-/* The calling thread's PyThreadState; 0: it has none. Only where there is an interpreter. */
+/*
+ * Returns the calling thread's PyThreadState; 0: it has none. Call only if there is an interpreter.
+ */
 uint64_t python_stack_thread(void);
 
-/* Continues a hash with all that identifies this stack: by the names of its code. */
+/* Continues a hash with the names of the stack's code, which identify the stack. */
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
 
-/* To recognize it: by the numbers of its code (python_frames.h). */
+/*
+ * Continues a hash with the numbers of the stack's code (python_frames.h), to recognize the stack.
+ */
 uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *stack);
 
 /*
- * The latter with the calling thread's stack as python_stack_read would read it, without keeping
- * it, in two steps: where it begins (0: nowhere), and the hash (0: it has to be read). Only where
- * there is an interpreter. The processor waits for what the first step reads, one word after the
- * other; what the caller does between the two takes no time of its own.
+ * Compute python_stack_hash_numbers of the calling thread's stack without storing it, in two steps.
+ * The first one finds its start (0: none), the second one the hash (0: the stack has to be read).
+ * Call only if there is an interpreter. The first step waits for memory, one word after the other.
+ * So the caller's work between both steps takes no time of its own.
  */
 #define PYTHON_STACK_UNKNOWN UINT64_C(1)
 uint64_t python_stack_innermost(void);
@@ -92,13 +98,13 @@ struct python_stack_natives {
 	const uint64_t *pcs;
 	const uint64_t *sps; /* their stack pointers; read only if there are Python frames */
 	uint32_t count;
-	bool is_whole; /* down to the thread's start */
+	bool is_whole; /* reaches the thread's start */
 };
 
 /*
- * The frames of one stack, native and Python, innermost first, at most `max`; sends the names of
- * code that was not sent yet. `python` may be empty. *is_cut: there were more; *is_ordered as of
- * python_merge. Where each frame came from is in origins[], unless that is NULL. Not thread-safe:
+ * Merges the native and Python frames of one stack, innermost first, up to `max`. Sends the names
+ * of new code. `python` may be empty. Sets *is_cut if there are more, and *is_ordered as
+ * python_merge does. origins[] gets the source of each frame, unless it is NULL. Not thread-safe:
  * the caller locks.
  */
 uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives *natives,
@@ -106,7 +112,7 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 			    struct python_merged *origins, uint32_t max, bool *is_cut,
 			    bool *is_ordered);
 
-/* Names that were sent are sent again. The caller of python_stack_merge locks. */
+/* Has all names sent again. The caller of python_stack_merge locks. */
 void python_stack_start_over(void);
 
 #endif

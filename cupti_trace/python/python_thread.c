@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Where _PyRuntime has it (autoTSSkey, Include/internal/pycore_runtime.h). */
+/* Position in _PyRuntime (autoTSSkey, Include/internal/pycore_runtime.h). */
 static const struct place {
 	uint16_t version, offset;
 } places[] = {

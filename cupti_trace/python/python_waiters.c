@@ -11,9 +11,10 @@
 
 #define THREADS_MAX 4096
 #define INTERPRETERS_MAX 16
-#define NATIVE_ID_VERSION 0x030b /* from here on the thread's kernel id is behind `thread_id` */
+#define NATIVE_ID_VERSION \
+	0x030b /* from this version on, the thread's kernel id follows `thread_id` */
 
-/* A function that waits; its file's path ends like this. */
+/* Functions that wait, with the end of their file's path. */
 static const struct {
 	const char *function, *path;
 } table[] = {
@@ -32,8 +33,8 @@ static bool copy(uint64_t address, void *buffer, size_t size)
 }
 
 /*
- * Copies all pieces that the last reading used, as they are now; the others are dropped. They lie
- * in the order in which they were first read.
+ * Copies all pieces that the last reading used, as they are now, and drops the others. Pieces lie
+ * in the order of their first use.
  */
 static void refresh(struct python_pieces *p)
 {
@@ -58,9 +59,7 @@ static void refresh(struct python_pieces *p)
 	memset(p->used, 0, sizeof(p->used));
 }
 
-/*
- * Returns where a new piece goes: in place of the first that this reading has not used, or of any.
- */
+/* Returns the place for a new piece: the first that this reading has not used, or any. */
 static uint32_t place_of_new(struct python_pieces *p)
 {
 	uint32_t i = 0;
@@ -72,7 +71,7 @@ static uint32_t place_of_new(struct python_pieces *p)
 	return i < PYTHON_PIECES ? i : 0;
 }
 
-/* The piece that starts there; NULL: it cannot be read. */
+/* Returns the piece that starts there; NULL: it cannot be read. */
 static const unsigned char *find_piece(struct python_pieces *p, uint64_t start)
 {
 	uint32_t at = p->last;
@@ -93,7 +92,7 @@ static bool read_by_pieces(void *context, uint64_t address, void *buffer, size_t
 	uint64_t start = address & ~(uint64_t)(PYTHON_PIECE_BYTES - 1), at = address - start;
 	const unsigned char *piece;
 
-	if (start == 0) /* where nothing is */
+	if (start == 0) /* nothing is mapped there */
 		return false;
 	if (size > PYTHON_PIECE_BYTES - at)
 		return copy(address, buffer, size);
@@ -109,7 +108,10 @@ struct reading {
 	struct python_memory memory;
 };
 
-/* A seccomp filter that has come meanwhile may end the program for what reading takes. */
+/*
+ * Begins a reading. Returns false under a new seccomp filter, which may end the program for it, or
+ * without an interpreter.
+ */
 static bool begin(struct reading *r, struct python_pieces *pieces)
 {
 	*r = (struct reading){.python = guest_is_shut_in() ? NULL : python_stack_interpreter(),
@@ -149,14 +151,16 @@ static bool is_same_thread(struct reading *r, const struct python_waiter *waiter
 	       self == waiter->self;
 }
 
-/* `stack` gets the innermost frame. */
+/* Returns whether a thread waits. `stack` gets its innermost frame. */
 static bool is_waiting(struct reading *r, uint64_t thread, struct python_stack *stack)
 {
 	python_frames_read_some(&r->memory, &r->python->offsets, thread, 1, stack);
 	return stack->count > 0 && is_in_table(r, &stack->frames[0]);
 }
 
-/* Returns whether it is the same code. Where code has a number, its mark need not be known. */
+/*
+ * Returns whether both frames run one code object. If it has a number, its mark need not be known.
+ */
 static bool is_same_code(const struct python_frame *a, const struct python_frame *b)
 {
 	return a->code == b->code && a->number == b->number && (a->number || a->mark == b->mark);
@@ -175,7 +179,7 @@ bool python_waiters_read(const struct python_waiter *waiter, struct python_piece
 	innermost = stack->frames[0];
 	python_frames_read_some(&r.memory, &r.python->offsets, waiter->thread, PYTHON_FRAMES_MAX,
 				stack);
-	/* the thread may have gone on between the two */
+	/* the thread may have moved between both readings */
 	return stack->count > 0 && is_same_code(&stack->frames[0], &innermost) &&
 	       (stack->is_whole || stack->count == PYTHON_FRAMES_MAX);
 }

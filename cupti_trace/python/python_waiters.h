@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which Python threads wait for work that they have handed to another thread, and the frames of
- * these.
+ * Lists Python threads that wait for work in another thread, and reads their frames.
  *
- * A thread waits if its innermost Python function is one of a short table: those from which
- * PyTorch's autograd is called. It waits there in C, without the GIL.
+ * A thread waits if its innermost Python function is in a short table: functions that call
+ * PyTorch's autograd. It waits there in C, without the GIL.
  *
  * The memory of other threads may change and go away at any moment. So it is read through the
- * kernel alone, which refuses what is not mapped; all that is found is checked like memory of
- * another process (python_frames.h). Whether the thread moved meanwhile is for the caller to find
- * out: it did not if its CPU clock stands still.
+ * kernel, which refuses unmapped memory. Everything is checked like memory of another process
+ * (python_frames.h). The caller must check that the thread has not moved meanwhile: its CPU clock
+ * stands still.
  *
- * A system call costs far more than what it copies. So memory is copied in pieces, and those that
- * the last reading used are copied again by one call before the next one begins, which mostly needs
- * no others.
+ * A system call costs far more than copying. So memory is copied in pieces. Before a reading, one
+ * call copies all pieces that the last reading used; mostly it needs no others.
  *
  * Any thread may call, each with its own pieces; there are no locks.
  */
@@ -27,38 +25,38 @@
 struct python_waiter {
 	uint64_t thread; /* its PyThreadState */
 	uint64_t self;   /* its pthread_self() */
-	uint32_t tid;    /* 0: not known (before Python 3.11) */
+	uint32_t tid;    /* 0: unknown (before Python 3.11) */
 };
 
 #define PYTHON_PIECES 64
-#define PYTHON_PIECE_BYTES 512u /* a page is a multiple of it */
+#define PYTHON_PIECE_BYTES 512u /* divides a page */
 
 /* Zero-initialise. */
 struct python_pieces {
 	uint32_t count;
-	uint32_t last;                 /* the one that was looked at last */
+	uint32_t last;                 /* the last piece that was used */
 	uint64_t start[PYTHON_PIECES]; /* 0: it could not be read */
 	bool used[PYTHON_PIECES];      /* by this reading, or the last */
 	unsigned char bytes[PYTHON_PIECES][PYTHON_PIECE_BYTES];
 };
 
 /*
- * The frames of a thread that waits, innermost first. False: it does not wait, it is another one by
- * now, or not all of its frames can be read.
+ * Reads the frames of a thread that waits, innermost first. Returns false if it does not wait, has
+ * been replaced by another thread, or has unreadable frames.
  */
 bool python_waiters_read(const struct python_waiter *waiter, struct python_pieces *pieces,
 			 struct python_stack *stack);
 
 /*
- * Does the same, where its frames run the code that they ran in an earlier reading, by the code's
- * numbers: this reads half as much. False: it has to be read the other way.
+ * Reads the frames if they run the code of an earlier reading, by the code's numbers; takes half as
+ * many reads. Returns false if python_waiters_read is needed.
  */
 bool python_waiters_read_again(const struct python_waiter *waiter, struct python_pieces *pieces,
 			       const struct python_stack *earlier, struct python_stack *stack);
 
 /*
- * Fills in the first `max` threads that wait, of the interpreter's newest 4096, except those that
- * are known already, by their pthread_self(). Returns how many wait, which may be more than `max`.
+ * Fills in up to `max` waiting threads among the interpreter's newest 4096. Skips known ones, by
+ * their pthread_self(). Returns the number of waiting threads, which may exceed `max`.
  */
 uint32_t python_waiters_list(struct python_waiter *waiters, uint32_t max,
 			     bool (*is_known)(uint64_t self), struct python_pieces *pieces);

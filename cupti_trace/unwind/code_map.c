@@ -16,9 +16,9 @@
 
 #define LINE_SIZE 8192
 #define MAPS "/proc/self/maps"
-#define THREAD_MAPS "/proc/thread-self/maps" /* the same, also where the first thread has ended */
+#define THREAD_MAPS "/proc/thread-self/maps" /* works even after the first thread has ended */
 
-/* Reads hexadecimal or decimal digits at *at, and the one character behind them. */
+/* Reads a hexadecimal or decimal number at *at, and skips the character after it. */
 static uint64_t take_number(const char **at, unsigned int base)
 {
 	uint64_t value = 0;
@@ -51,7 +51,7 @@ static bool is_of_file(const struct gpu_event_code *code, const struct gpu_event
 	       code->dev_minor == other->dev_minor;
 }
 
-/* Keeps a mapping of a file, with its path. Returns its position from 1 on; 0: no room. */
+/* Keeps a mapping of a file, with its path. Returns its position, counted from 1; 0: no room. */
 static uint8_t keep_file(struct code_map *map, const struct gpu_event_code *file)
 {
 	size_t length = strlen(file->path) + 1;
@@ -65,16 +65,19 @@ static uint8_t keep_file(struct code_map *map, const struct gpu_event_code *file
 	return (uint8_t)++map->file_count;
 }
 
-/* The lines before, as far as they matter. */
+/* State from earlier lines. */
 struct reading {
-	struct gpu_event_code head; /* the last mapping of a file's first bytes; code follows it */
-	struct gpu_event_code file; /* the last mapping of a file; its path is below */
+	struct gpu_event_code head; /* last mapping of a file's first bytes; its code follows */
+	struct gpu_event_code file; /* last mapping of a file; its path is below */
 	char path[LINE_SIZE];
-	uint8_t kept;  /* its position in the list of files; 0: not kept */
+	uint8_t kept;  /* the file's position in the list of files; 0: not kept */
 	uint32_t bare; /* entries from here on may be memory before a mapping of a file */
 };
 
-/* A mapping of a file ends memory that is code, and that of another file begins. */
+/*
+ * Notes a mapping of a file. It ends memory without a file, and memory of another file begins after
+ * it.
+ */
 static void note_file(struct code_map *map, struct reading *r, const struct gpu_event_code *file,
 		      const char *permissions)
 {
@@ -107,7 +110,7 @@ static void note_memory(struct code_map *map, struct reading *r, struct code_map
 	entry->head_end = r->head.end;
 }
 
-/* "start-end perms offset major:minor inode   path" (proc(5)). */
+/* Parses "start-end perms offset major:minor inode path" (proc(5)). */
 static void take_line(struct code_map *map, struct reading *r, const char *line)
 {
 	uint64_t own = (uint64_t)(uintptr_t)take_line;
@@ -153,15 +156,15 @@ static void take_line(struct code_map *map, struct reading *r, const char *line)
 }
 
 /*
- * The file stays open: a program that has shut itself in (by seccomp, chroot or namespaces) may not
- * open it any more, or be killed if it tries. Of the process, since its maps are.
+ * The file stays open. A program that has restricted itself (by seccomp, chroot or namespaces) may
+ * be unable to open it, or killed for trying. One for the process, as its maps are.
  */
 static struct {
 	pthread_mutex_t lock;
 	int fd;       /* -1: not open */
-	pid_t owner;  /* whose maps these are; a child of fork has others */
-	dev_t device; /* with its inode: the program may close it, and open another under its number
-		       */
+	pid_t owner;  /* process of these maps; a child of fork has others */
+	dev_t device; /* identity of the file: the program may close it, and open another under its
+			 number */
 	ino_t inode;
 } file = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
@@ -182,7 +185,7 @@ void code_map_close(void)
 	pthread_mutex_unlock(&file.lock);
 }
 
-/* Not if the thread whose file it is has ended. */
+/* Returns false if the thread whose file it is has ended. */
 static bool has_lines(int fd)
 {
 	char first;
@@ -190,7 +193,7 @@ static bool has_lines(int fd)
 	return pread(fd, &first, 1, 0) == 1;
 }
 
-/* By either of two functions: a descriptor, or a negative number. */
+/* Opens the maps by `open_one`, which returns a descriptor or a negative number. */
 static int open_maps(int (*open_one)(const char *path, int flags))
 {
 	int fd = open_one(MAPS, O_RDONLY | O_CLOEXEC);
@@ -202,7 +205,7 @@ static int open_maps(int (*open_one)(const char *path, int flags))
 	return open_one(THREAD_MAPS, O_RDONLY | O_CLOEXEC);
 }
 
-/* With the lock held: a descriptor, or -errno. */
+/* Opens the file, with the lock held. Returns a descriptor or -errno. */
 static int open_file(void)
 {
 	struct stat st;
@@ -228,7 +231,7 @@ void code_map_open(void)
 	pthread_mutex_unlock(&file.lock);
 }
 
-/* With the lock held. */
+/* Reads all lines, with the lock held. */
 static void read_lines(struct code_map *map, int fd)
 {
 	static char buffer[LINE_SIZE]; /* not on the program's stacks, which may be small */
@@ -258,7 +261,7 @@ static void read_lines(struct code_map *map, int fd)
 		used -= (size_t)(line - buffer);
 		memmove(buffer, line, used);
 		if (used == sizeof(buffer) - 1)
-			used = 0; /* no such line is ours */
+			used = 0; /* no valid line is that long */
 	}
 }
 
@@ -333,7 +336,7 @@ struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc)
 	return entry;
 }
 
-/* Adds the memory [start, end) at a position, as what is left of that of an entry. */
+/* Inserts the memory [start, end) at a position, as a part of the entry `whole`. */
 static void insert_rest(struct code_map *map, uint32_t at, const struct code_map_entry *whole,
 			uint64_t start, uint64_t end)
 {

@@ -10,21 +10,22 @@
 
 #define READ_TRIES 1000
 
-/* One for the process. Only what is atomic is used without the lock. */
+/* One for the process. Only atomic members are used without the lock. */
 static struct {
 	pthread_mutex_t lock;
 	struct code_map map;
-	_Atomic uint64_t next_read_ns; /* the map's */
+	_Atomic uint64_t next_read_ns; /* copy of the map's */
 	_Atomic uint32_t version;      /* odd: ranges are being written */
 	_Atomic uint32_t count;
-	_Atomic uint64_t uprobes;   /* where that mapping begins; 0: there is none */
-	_Atomic bool is_unreadable; /* the mappings, for this process: anything may be code */
+	_Atomic uint64_t uprobes; /* start of the mapping "[uprobes]"; 0: there is none */
+	_Atomic bool
+		is_unreadable; /* this process cannot read its mappings: anything may be code */
 	struct {
 		_Atomic uint64_t start, end;
-	} ranges[CODE_MAP_MAX]; /* sorted; no two touch */
+	} ranges[CODE_MAP_MAX]; /* sorted; none are adjacent */
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A launch from a handler of a signal that came while the thread held the lock. */
+/* Detects a launch from a signal handler that interrupted this thread with the lock held. */
 static __thread bool is_reading;
 
 static uint64_t get(_Atomic uint64_t *value)
@@ -91,7 +92,7 @@ static bool read_again(uint64_t pc)
 	guest_enter(&guest);
 	pthread_mutex_lock(&known.lock);
 	is_reading = true;
-	holds = is_known(pc); /* another thread may have read meanwhile */
+	holds = is_known(pc); /* another thread may have read them meanwhile */
 	if (!holds) {
 		if (get(&known.next_read_ns) == 0)
 			code_map_expire(&known.map);

@@ -9,26 +9,26 @@
 #include "symbolize/call_site.h"
 
 #define PAGE 4096u
-/* Most words are no addresses of code. */
+/* Lowest address of code: most words are less. */
 #define FIRST_ADDRESS 4096u
 #define ADDRESS_END (UINT64_C(1) << 47)
-#define STUB_HOPS 4u        /* of stubs that lead to stubs */
-#define NEAR_WORDS 32u      /* above a return address, that may be where a function begins */
-#define JUMPING_BYTES 2048u /* of functions that are searched for jumps out of them */
-#define CHUNK 256u          /* bytes of code at a time */
+#define STUB_HOPS 4u        /* limit of stubs that lead to stubs */
+#define NEAR_WORDS 32u      /* words above a return address that may be a function's start */
+#define JUMPING_BYTES 2048u /* limit of functions that are searched for jumps out of them */
+#define CHUNK 256u          /* bytes of code read at a time */
 
 #define PAGES_KNOWN 8u
 
-/* What one search may cost. */
+/* Limits of one search. */
 #define CALLERS_MOST 24u
 #define TRAMPOLINES_MOST 4u
-#define CALLERS_ABOVE_MOST 6u /* one of these */
+#define CALLERS_ABOVE_MOST 6u /* part of CALLERS_MOST, for callers of a hidden caller */
 #define WORDS_ABOVE 1024u
-#define FRAMES_ABOVE 16u /* a caller that fits */
+#define FRAMES_ABOVE 16u /* frames above a caller that fits */
 #define FUNCTIONS_MOST 96u
 #define ROWS_MOST 96u
-#define BYTES_MOST (128u << 10) /* of code */
-#define LOOKS_MOST 768u         /* at where a call leads */
+#define BYTES_MOST (128u << 10) /* bytes of code read */
+#define LOOKS_MOST 768u         /* resolved targets of calls */
 
 struct function {
 	struct cfi_table table;
@@ -39,18 +39,18 @@ struct search {
 	const struct hidden_return *hidden;
 	cfi_reader read;
 	void *memory;
-	struct function callee; /* start 0: not known */
+	struct function callee; /* its start is 0: unknown */
 	uint32_t functions_left, rows_left, bytes_left, looks_left;
 	uint64_t second_best;        /* 0: none */
-	uint64_t pages[PAGES_KNOWN]; /* that can be read, by their last bits; 0: none */
+	uint64_t pages[PAGES_KNOWN]; /* readable pages, hashed by their last bits; 0: none */
 };
 
-/* What a function goes on with, once the one that it called has returned. */
+/* Registers of a function after the function it called has returned. */
 struct frame {
 	uint64_t sp, rbp;
 };
 
-/* A function's own return address, and where it is. */
+/* A function's own return address, and its place on the stack. */
 struct caller {
 	uint64_t pc, at;
 	struct frame frame; /* the function's */
@@ -58,7 +58,7 @@ struct caller {
 
 /* ---- code ---- */
 
-/* Asks the kernel once a page. */
+/* Returns whether a page can be read. Asks the kernel once a page. */
 static bool can_read(struct search *s, uint64_t page)
 {
 	uint64_t *known = &s->pages[page / PAGE % PAGES_KNOWN];
@@ -71,7 +71,7 @@ static bool can_read(struct search *s, uint64_t page)
 	return true;
 }
 
-/* As many bytes from `address` on as can be read, up to `size`. */
+/* Reads as many bytes from `address` on as possible, up to `size`. */
 static size_t read_code(struct search *s, uint64_t address, uint8_t *to, size_t size)
 {
 	size_t done = 0;
@@ -95,7 +95,7 @@ static bool read_pointer(struct search *s, uint64_t address, uint64_t *value)
 	return read_code(s, address, (uint8_t *)value, sizeof(*value)) == sizeof(*value);
 }
 
-/* Returns where a call of `target` leads to, by way of stubs. */
+/* Returns the target of a call of `target`, after stubs. */
 static uint64_t follow_stubs(struct search *s, uint64_t target)
 {
 	for (uint32_t i = 0; i < STUB_HOPS && s->looks_left > 0; i++) {
@@ -148,11 +148,11 @@ static bool may_go_on(struct search *s, const struct function *from, const struc
 				   from->table.index != to->table.index);
 }
 
-/* What stands before an address. */
+/* The instruction before an address. */
 struct call {
 	bool is_call;
-	bool is_unknown; /* it may be a call through a register, or of any word */
-	uint64_t target; /* else: the function that it leads to */
+	bool is_unknown; /* it may be a call through a register or a word */
+	uint64_t target; /* otherwise: the called function */
 };
 
 static struct call read_call(struct search *s, uint64_t pc)
@@ -183,7 +183,7 @@ static struct call read_call(struct search *s, uint64_t pc)
 
 /* ---- whether a caller fits ---- */
 
-/* From `pc` of `f`, with what it goes on with there: its caller's registers. */
+/* Steps from `pc` of `f` to its caller's registers. Returns whether that is `caller`. */
 static bool leads_to(struct search *s, const struct function *f, uint64_t pc,
 		     const struct caller *caller, struct cfi_registers *registers)
 {
@@ -205,24 +205,24 @@ static bool leads_to(struct search *s, const struct function *f, uint64_t pc,
 }
 
 /*
- * Returns whether what returns to `pc` may be `f`: it is behind a call that leads there, or may do
- * so.
+ * Returns whether the function that returns to `pc` may be `f`: a call before it leads there, or
+ * may do so.
  */
 static bool may_return_to(struct search *s, const struct function *f, uint64_t pc)
 {
 	struct call call = read_call(s, pc);
 	struct function other;
 
-	if (!call.is_call) /* but makecontext leaves where a function begins */
+	if (!call.is_call) /* makecontext, though, leaves the start of a function */
 		return find_at(s, pc, &other);
 	return call.is_unknown || call.target == f->start || !find_at(s, call.target, &other) ||
 	       may_go_on(s, &other, f);
 }
 
 /*
- * Returns whether the walk can go on there: from where a call has led that is over, it would most
- * likely find no return address, or one behind a call of another function. If all of the calls that
- * led there are over, it does so only where it comes to what has been called since.
+ * Returns whether the walk makes sense beyond. From a word left over from a finished call, it most
+ * likely does not: it finds no return address, or one after a call of another function. If all
+ * calls that led there are finished, it fails where it reaches frames of later calls.
  */
 static bool goes_on(struct search *s, struct cfi_registers *registers)
 {
@@ -232,7 +232,7 @@ static bool goes_on(struct search *s, struct cfi_registers *registers)
 		uint64_t pc = registers->value[CFI_PC];
 
 		if (!find_function(s, pc - 1, &f) || cfi_find_row(&f.table, pc - 1, &row) != 0)
-			return true; /* nothing says so */
+			return true; /* nothing speaks against it */
 		if (row.is_signal_frame || cfi_apply(&row, registers, s->read, s->memory) != 0)
 			return true;
 		pc = registers->value[CFI_PC];
@@ -256,8 +256,8 @@ static bool fits(struct search *s, const struct function *f, uint64_t pc,
 /* ---- the caller's calls ---- */
 
 /*
- * Returns where the instruction at `code`, of which 8 bytes can be read, calls to; 0: it is no call
- * whose target can be read. `*pc`: its address, then the one behind it.
+ * Returns the target of the call instruction at `code`, of which 8 bytes can be read; 0: no call,
+ * or unknown target. `*pc` is its address, then the address after it.
  */
 static uint64_t read_target(struct search *s, const uint8_t *code, uint64_t *pc)
 {
@@ -285,8 +285,8 @@ static bool calls_callee(struct search *s, const uint8_t *code, uint64_t *pc)
 }
 
 /*
- * Returns whether it is a call that may lead there in a way that is not seen: through a register,
- * or by another function that jumps on.
+ * Returns whether the instruction may call the callee in an unknown way: through a register, or
+ * through another function that jumps to it.
  */
 static bool may_call_callee(struct search *s, const uint8_t *code, uint64_t *pc)
 {
@@ -302,7 +302,7 @@ static bool may_call_callee(struct search *s, const uint8_t *code, uint64_t *pc)
 				   may_go_on(s, &f, &s->callee));
 }
 
-/* The address behind the call at `pc` of `f`, whose bytes are `code`, if it is one that fits. */
+/* Returns the address after the call at `pc` of `f`, whose bytes are `code`; 0: it does not fit. */
 typedef uint64_t try_call(struct search *s, const struct function *f, const struct caller *caller,
 			  const uint8_t *code, uint64_t pc);
 
@@ -318,7 +318,7 @@ static uint64_t try_possible(struct search *s, const struct function *f,
 	return may_call_callee(s, code, &pc) && pc <= f->end && fits(s, f, pc, caller) ? pc : 0;
 }
 
-/* The first call of `f` for which `try` finds something: that. 0: there is none. */
+/* Returns the result of `try` for the first call of `f` for which it is not 0. 0: there is none. */
 static uint64_t find_call(struct search *s, const struct function *f, const struct caller *caller,
 			  try_call *try)
 {
@@ -347,8 +347,8 @@ static uint64_t find_call(struct search *s, const struct function *f, const stru
 }
 
 /*
- * Returns whether another frame lies between, whose function was called from `f`: then that one is
- * hidden, and `f` is its caller.
+ * Returns whether another frame lies between, whose function was called from `f`. Then that frame
+ * is hidden, and `f` is its caller.
  */
 static bool is_above_another(struct search *s, const struct function *f, uint64_t end)
 {
@@ -362,7 +362,7 @@ static bool is_above_another(struct search *s, const struct function *f, uint64_
 	return false;
 }
 
-/* The hidden address, if `f` is the caller; else it may become the second best. */
+/* Returns the hidden address if `f` is the caller; otherwise `f` may become the second best. */
 static uint64_t try_function(struct search *s, const struct function *f,
 			     const struct caller *caller)
 {
@@ -374,8 +374,8 @@ static uint64_t try_function(struct search *s, const struct function *f,
 }
 
 /*
- * It was called through a register: its address may be near by, where its caller has kept it. That
- * says little, so only a call of the very function that was left counts.
+ * Tries words near by: if the function was called through a register, its caller may have kept its
+ * address there. That is weak evidence, so only a call of the very function that was left counts.
  */
 static uint64_t try_words(struct search *s, const struct caller *caller)
 {
@@ -395,7 +395,7 @@ static uint64_t try_words(struct search *s, const struct caller *caller)
 	return 0;
 }
 
-/* `pc`, at `at`, is behind that call. */
+/* Tries the caller of the call before `pc`, which is at `at`. */
 static uint64_t try_caller(struct search *s, uint64_t at, uint64_t pc, const struct call *call)
 {
 	struct caller caller = {.pc = pc, .at = at, .frame = {s->hidden->sp, s->hidden->rbp}};
@@ -409,8 +409,8 @@ static uint64_t try_caller(struct search *s, uint64_t at, uint64_t pc, const str
 /* ---- where the caller's own return address is hidden as well ---- */
 
 /*
- * A call of a function that is watched, too, which is the hidden caller: it must lead to the one
- * that was left, and its own return address be where the kernel's is. Then the call at `pc` of `f`
+ * Tries a call of a watched function that is the hidden caller. It must lead to the function that
+ * was left, and its own return address must be in the kernel's place. Then the call at `pc` of `f`
  * is its caller's.
  */
 static uint64_t try_watched(struct search *s, const struct function *f, const struct caller *caller,
@@ -441,7 +441,10 @@ static uint64_t try_watched(struct search *s, const struct function *f, const st
 	return fits(s, f, pc, &above) ? found : 0;
 }
 
-/* The kernel's address is at `at`: which function has its return address there says its caller. */
+/*
+ * Searches for the caller by the kernel's address at `at`: the function whose return address should
+ * be there.
+ */
 static uint64_t try_trampoline(struct search *s, uint64_t at)
 {
 	uint32_t callers_left = CALLERS_ABOVE_MOST;

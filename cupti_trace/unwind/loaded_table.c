@@ -9,18 +9,18 @@
 #include "symbolize/cfi.h"
 
 struct object {
-	uint64_t start, end; /* of its mapping, or of the segment with its tables */
+	uint64_t start, end; /* range of the object's mapping, or of the segment with its tables */
 	const uint8_t *index;
 };
 
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
-/* Looked up at run time, so that the library also loads where glibc is older: then NULL. */
+/* Looked up at run time, so that the library also loads with an older glibc: then NULL. */
 static int (*find_by_loader)(void *address, struct dl_find_object *result);
 
 /*
- * The segment that holds the program's index; empty: none is known. Of a program that is linked for
- * large pages the kernel maps each segment by itself, and the loader then tells the segment with
- * the code alone.
+ * Segment that holds the program's index; empty: unknown. The kernel maps each segment of a program
+ * by itself if it is linked for large pages. Then the loader returns the segment with the code
+ * alone.
  */
 static uint64_t program_tables, program_tables_end;
 
@@ -46,8 +46,8 @@ static void find_program_tables(void)
 }
 
 /*
- * When this library is loaded: a walk must not look anything up, for it may be below a thread that
- * holds the loader's lock and waits for this one.
+ * Runs when this library is loaded. A walk must not call dlsym: another thread may hold the
+ * loader's lock and wait for the walking thread.
  */
 __attribute__((constructor)) static void prepare(void)
 {
@@ -124,8 +124,8 @@ static bool find_object(uint64_t pc, struct object *object)
 }
 
 /*
- * The tables of a loaded object lie in its mapping: the index where the loader says, the frames
- * where the index says (an encoded pointer, in practice pc-relative and 4 bytes), both to the
+ * The tables of a loaded object lie in its mapping. The loader knows the index. The index points to
+ * the frames by an encoded pointer, in practice pc-relative and 4 bytes. Both extend to the
  * mapping's end at most.
  */
 bool loaded_table_find(uint64_t pc, struct cfi_table *table)

@@ -23,11 +23,11 @@ bool moved_code_is_memory(const struct gpu_event_code *code)
 	return false;
 }
 
-/* The program headers of a file, as far as they are of interest. */
+/* Program headers of a file, as far as needed. */
 struct segments {
 	Elf64_Phdr list[SEGMENTS_MAX];
 	uint32_t count;
-	uint64_t bias; /* addresses of memory less those of the file */
+	uint64_t bias; /* addresses in memory minus those in the file */
 };
 
 static bool read_segments(uint64_t head, uint64_t head_end, struct segments *s)
@@ -56,9 +56,11 @@ static bool read_segments(uint64_t head, uint64_t head_end, struct segments *s)
 	return has_head;
 }
 
-#define PIECE_BYTES 512u /* on the stack of a thread of the program's */
+#define PIECE_BYTES 512u /* on the stack of a thread of the program */
 
-/* Adds memory to a hash, which another thread may unmap meanwhile. False: it cannot be read. */
+/*
+ * Adds memory to a hash. Another thread may unmap it meanwhile. Returns false if it cannot be read.
+ */
 static bool add_memory(uint64_t *hash, uint64_t first, uint64_t end)
 {
 	uint8_t bytes[PIECE_BYTES];

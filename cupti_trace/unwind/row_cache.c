@@ -20,7 +20,10 @@ static struct slot *slot_at(uint64_t pc, uint32_t probe)
 	return &slots[(first + probe) & (ROW_CACHE_SLOTS - 1)];
 }
 
-/* Pcs and rows are much alike: multiplied, two rows differ in other bits than two pcs. */
+/*
+ * Returns the check word. Multiplies, because pcs and rows have similar bits: so two rows differ in
+ * other bits than two pcs.
+ */
 static uint64_t check_of(uint64_t pc, uint64_t row)
 {
 	return pc ^ row * 0xd6e8feb86659fd93u;
@@ -52,7 +55,7 @@ void row_cache_put(uint64_t pc, uint64_t row)
 	for (uint32_t i = 0; i < PROBES; i++) {
 		uint64_t there;
 
-		slot = slot_at(pc, i); /* all taken: the last gives way */
+		slot = slot_at(pc, i); /* all taken: replace the last */
 		there = atomic_load_explicit(&slot->row, memory_order_relaxed);
 		if (there == 0 || holds(slot, pc, there))
 			break;

@@ -9,21 +9,22 @@
 #include "cupti_trace/core/readable.h"
 #include "symbolize/util/hash.h"
 
-/* Words for layouts; a stack of 40 frames takes 12 to 24. A layout's place has to fit into 16 bits.
+/*
+ * Words for layouts; a stack of 40 frames takes 12 to 24. A layout's place has to fit into 16 bits.
  */
 #define FIRST_SIZE 512u
 #define MOST_SIZE 8192u        /* guess_at takes 13 bits of its hash */
-#define MOST_BYTES (16u << 20) /* of all threads */
+#define MOST_BYTES (16u << 20) /* limit for all threads */
 
 /*
  * Places of the layouts that followed, the likelier first. Contexts may share one by chance, and
- * one may be followed by either.
+ * either layout may follow one.
  */
 #define GUESS_PLACES 2
 struct guess {
 	uint16_t places[GUESS_PLACES]; /* 0: none */
 };
-#define CONTEXTS 2 /* that a launch has: guess_at */
+#define CONTEXTS 2 /* contexts of one launch: guess_at */
 
 /* As many guesses as words. Fewer keys: a layout takes several words. */
 #define GUESSES(size) (size)
@@ -32,26 +33,26 @@ struct guess {
 #define TABLE_WORDS(size) ((GUESSES(size) * GUESS_PLACES + KEYS(size)) / 4)
 
 /*
- * Where a layout leads to another page. Of the last few stacks that were walked, or recognized, and
- * had the layout, the hash of all words before: with these a walk would lead there.
+ * A step of a layout to another page. `passed` has the hashes of all words before it, for this
+ * layout's last stacks that were walked or recognized. With these words a walk would lead there.
  */
 #define GATE_STACKS 5
 struct gate {
-	uint16_t next;                /* the first word there */
-	uint16_t count;               /* of words up to the next gate, a multiple of AT_ONCE */
-	uint32_t passed[GATE_STACKS]; /* 0: none, most likely */
+	uint16_t next;                /* the first word on that page */
+	uint16_t count;               /* words up to the next gate, a multiple of AT_ONCE */
+	uint32_t passed[GATE_STACKS]; /* 0: most likely none */
 };
 
 #define PAGE 4096u
 /* Words that are hashed side by side. Before a gate, and at the end, the last one is repeated. */
 #define AT_ONCE 4u
 struct layout {
-	uint64_t frame;    /* 0: none. At place 0 there is none */
-	uint64_t key;      /* of frame, count and offsets */
-	uint16_t count;    /* of offsets */
-	uint16_t first;    /* of those up to the first gate */
-	uint32_t gates;    /* behind the offsets */
-	const void *found; /* where the caller found what belongs to such a stack, last */
+	uint64_t frame;    /* 0: none, as in place 0 */
+	uint64_t key;      /* hash of frame, count and offsets */
+	uint16_t count;    /* number of offsets */
+	uint16_t first;    /* offsets up to the first gate */
+	uint32_t gates;    /* number of gates, which follow the offsets */
+	const void *found; /* the caller's record for such a stack; last */
 	uint16_t offsets[];
 };
 #define HEAD_WORDS (sizeof(struct layout) / 8)
@@ -85,7 +86,7 @@ static uint64_t address_of(uint64_t frame, uint16_t offset)
 	return frame + offset * (uint64_t)STACK_FINGERPRINT_UNIT;
 }
 
-/* With a wrong guess the words may be anything of the thread's stack. */
+/* After a wrong guess the words may be anything on the thread's stack. */
 #define READS_ANY_STACK __attribute__((no_sanitize_address))
 
 READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
@@ -94,11 +95,10 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 }
 
 /*
- * A word takes a step, which is cheaper than hash_step and as good for addresses: the hash is a
- * polynomial of the words in the secret multiplier, which is odd. So what differs in one word is
- * never lost, nor in a word that is repeated, but for the highest bit. What differs in two words
- * cancels by chance alone, which is small: where neither differs in its n lowest bits, that many of
- * the hash's 64 are missing.
+ * Hashes a word. Cheaper than hash_step and as good for addresses: the hash is a polynomial of the
+ * words in the secret, odd multiplier. So a difference in one word is never lost. In a repeated
+ * word only its highest bit is. Differences in two words cancel with a small probability. If
+ * neither word differs in its n lowest bits, the hash loses that many of its 64 bits.
  */
 READS_ANY_STACK static HOT_PATH_INLINE uint64_t step(uint64_t hash, uint64_t seed, uint64_t frame,
 						     uint16_t offset)
@@ -107,9 +107,8 @@ READS_ANY_STACK static HOT_PATH_INLINE uint64_t step(uint64_t hash, uint64_t see
 }
 
 /*
- * Joins four such hashes. Words that stand at the same step of two have the same power of the
- * multiplier: so that no differences of theirs are known to cancel, the weights are secret, too.
- * The highest bits depend on all words.
+ * Joins four such hashes. Words at one step of two hashes have equal powers of the multiplier. So
+ * the weights are secret, too: no known differences cancel. The highest bits depend on all words.
  */
 static HOT_PATH_INLINE uint64_t join(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
@@ -123,7 +122,7 @@ static struct gate *gates_of(struct layout *l)
 	return (struct gate *)(l->offsets + l->count);
 }
 
-/* The hash is that of a stack that a walk has led through the gate. */
+/* Notes the hash of a stack that a walk has led through the gate. */
 static void note_passed(struct gate *gate, uint32_t hash)
 {
 	uint32_t i = 0;
@@ -148,17 +147,17 @@ static bool may_pass(struct gate *gate, uint64_t frame, uint32_t hash, bool *is_
 	return is_readable(address_of(frame, gate->next));
 }
 
-/* How words are read. */
+/* Modes of reading words. */
 enum reading {
-	READ_QUICKLY,  /* as long as each gate's stack is that of last time; else by gates */
-	READ_BY_GATES, /* *is_new becomes true if the kernel was asked */
-	READ_KNOWN,    /* by a walk, or they were found to be those of one, which is noted */
+	READ_QUICKLY,  /* while each gate's stack is its last one; otherwise by gates */
+	READ_BY_GATES, /* sets *is_new if the kernel was asked */
+	READ_KNOWN,    /* the words are those of a walk, which is noted */
 };
 static uint64_t hash_by_gates(struct layout *l, bool *is_new);
 
 /*
- * Four hashes side by side, for each step waits for the one before. 0: a page cannot be read.
- * Always inlined with a constant `reading`.
+ * Computes four hashes side by side, as each step waits for the one before. Returns 0 if a page
+ * cannot be read. Always inlined with a constant `reading`.
  */
 READS_ANY_STACK static inline __attribute__((always_inline)) uint64_t
 hash_words(struct layout *l, enum reading reading, bool *is_new)
@@ -195,7 +194,7 @@ hash_words(struct layout *l, enum reading reading, bool *is_new)
 	return a ? a : 1;
 }
 
-/* A function of its own: what reads quickly then needs nothing but registers. */
+/* Hashes by gates. A separate function, so that quick reading needs only registers. */
 READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_by_gates(struct layout *l,
 									bool *is_new)
 {
@@ -207,7 +206,7 @@ READS_ANY_STACK static __attribute__((noinline)) uint64_t hash_known(struct layo
 	return hash_words(l, READ_KNOWN, NULL);
 }
 
-/* The last three places. The lowest 16 bits are free for the next one. */
+/* Adds a place to the last three. The lowest 16 bits are free for the next one. */
 static uint64_t note(uint64_t history, uint32_t place)
 {
 	return (history | place) << 16;
@@ -218,7 +217,7 @@ static uint32_t last_noted(uint64_t history)
 	return history >> 16 & UINT16_MAX;
 }
 
-/* Returns the guess of a layout: by the last launches' (0), or by the frame alone (1). */
+/* Returns the guess of a layout: by the last launches (0), or by the frame alone (1). */
 static struct guess *guess_at(const struct stack_fingerprint *words, uint64_t frame,
 			      uint32_t context)
 {
@@ -235,7 +234,7 @@ static void put_first(struct guess *guess, uint32_t place)
 	guess->places[0] = (uint16_t)place;
 }
 
-/* The place of the guess with this number, counted from 0 and without repeats; 0: there is none. */
+/* Returns the place of a guess by its number, counted from 0 without repeats; 0: there is none. */
 static __attribute__((noinline)) uint32_t find_place(const struct stack_fingerprint *words,
 						     uint64_t frame, uint32_t number)
 {
@@ -272,7 +271,7 @@ __attribute__((noinline)) void stack_fingerprint_note_new(struct stack_fingerpri
 	hash_known(layout_at(words, last_noted(words->history)));
 }
 
-/* Guesses by the frame, where the likeliest layout is none of this frame. */
+/* Guesses by the frame, if the likeliest layout is of another frame. */
 READS_ANY_STACK static __attribute__((noinline)) uint64_t
 guess_by_frame(struct stack_fingerprint *words, uint64_t frame)
 {
@@ -312,7 +311,7 @@ void stack_fingerprint_guessed(struct stack_fingerprint *words, uint64_t frame)
 		put_first(guess_at(words, frame, i), last_noted(words->history));
 }
 
-/* Makes room: all is forgotten. False where there is no memory. */
+/* Makes room by forgetting everything. Returns false when out of memory. */
 static bool grow(struct stack_fingerprint *words)
 {
 	uint32_t size = words->memory ? words->size * 4 : FIRST_SIZE;
@@ -365,15 +364,15 @@ static uint16_t *key_slot(const struct stack_fingerprint *words, uint64_t key)
 		if (*slot == 0 || layout_at(words, *slot)->key == key)
 			break;
 	}
-	return slot; /* all taken: the last gives way, and its layout may come to be kept twice */
+	return slot; /* all taken: replace the last; its layout may then be kept twice */
 }
 
 struct extent {
 	uint32_t words, gates;
-	uint32_t part; /* how many words came before the last gate */
+	uint32_t part; /* words before the last gate */
 };
 
-/* A part of the words ends: up to a gate, or to the last. */
+/* Ends a part of the words, at a gate or at the last word. */
 static void end_part(struct layout *l, struct extent *e)
 {
 	for (; e->words % AT_ONCE; e->words++)
@@ -387,14 +386,14 @@ static void end_part(struct layout *l, struct extent *e)
 }
 
 /*
- * How many words and gates a layout has; puts them into it, unless it is NULL. Words lie further
- * and further up, but for rbp's just below the return address of its frame. To the first one any
- * walk leads.
+ * Returns how many words and gates a layout has, and stores them if `l` is not NULL. Words lie
+ * further and further up, except for an rbp just below the return address of its frame. Any walk
+ * reaches the first one.
  */
 static struct extent lay_out(uint64_t frame, const uint16_t *offsets, uint32_t count,
 			     struct layout *l)
 {
-	uint64_t highest = frame / PAGE, below = highest; /* pages: the last two with words */
+	uint64_t highest = frame / PAGE, below = highest; /* pages of the last two words */
 	struct extent e = {0};
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -419,7 +418,7 @@ static struct extent lay_out(uint64_t frame, const uint16_t *offsets, uint32_t c
 	return e;
 }
 
-/* The place of a layout, made if there is none; 0: it cannot be kept. */
+/* Returns the place of a layout, adding it if needed; 0: it cannot be kept. */
 static uint32_t place_of(struct stack_fingerprint *words, uint64_t frame, uint64_t key,
 			 const uint16_t *offsets, uint32_t count)
 {

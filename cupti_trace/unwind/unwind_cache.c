@@ -10,15 +10,15 @@
 
 #define FIRST_NODES 256u       /* powers of two */
 #define MOST_NODES 8192u       /* 256 KiB, and 64 KiB for the index */
-#define MOST_BYTES (16u << 20) /* of all threads */
+#define MOST_BYTES (16u << 20) /* limit for all threads */
 
 /* Addresses are kept as distances from the stack's end; 32 bytes, two to a cache line. */
 struct node {
 	uint64_t pc;
 	uint32_t rsp;
 	uint32_t rbp_at;
-	uint32_t next;   /* a node's number; 0: not known */
-	uint32_t bucket; /* the next node of the same bucket; 0: none */
+	uint32_t next;   /* number of the next node; 0: unknown */
+	uint32_t bucket; /* the next node of this bucket; 0: none */
 	int32_t offset;
 	int16_t rbp_offset;
 	uint16_t rule; /* enum frame_rule */
@@ -26,9 +26,9 @@ struct node {
 
 struct unwind_cache {
 	uint64_t high;
-	uint32_t count;     /* nodes in use; node 0 is none */
-	uint32_t capacity;  /* a power of two; as many buckets */
-	bool is_full;       /* a state was turned away */
+	uint32_t count;     /* number of nodes; node 0 is none */
+	uint32_t capacity;  /* a power of two; also the number of buckets */
+	bool is_full;       /* a state did not fit */
 	uint32_t *buckets;  /* node numbers; 0: empty */
 	struct node *nodes; /* aligned to 64 */
 };
@@ -67,7 +67,7 @@ static void make_key(void)
 	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
 }
 
-/* Makes an empty memo of `capacity`, if the threads together may have that much. */
+/* Makes an empty cache of `capacity` nodes, if the limit for all threads allows it. */
 static bool allocate(struct unwind_cache *memo, uint32_t capacity)
 {
 	struct node *nodes;
@@ -202,7 +202,7 @@ bool unwind_cache_is_outermost(const struct unwind_cache *memo, uint32_t node)
 	return memo->nodes[node].rule == FRAME_OUTERMOST;
 }
 
-/* A word of the stack, at a distance from its end. */
+/* Reads a word of the stack, at a distance from its end. */
 static uint64_t word(const struct unwind_cache *memo, uint32_t distance)
 {
 	uint64_t value;
@@ -211,7 +211,7 @@ static uint64_t word(const struct unwind_cache *memo, uint32_t distance)
 	return value;
 }
 
-/* rbp leads where it led before, as far as the rule needs it. */
+/* Returns whether rbp leads where it led before, as far as the rule needs it. */
 static bool rbp_agrees(const struct unwind_cache *memo, const struct node *at,
 		       const struct node *next)
 {
@@ -257,7 +257,7 @@ void unwind_cache_read_sps(const struct unwind_cache *memo, uint32_t node, uint6
 	}
 }
 
-/* The words that decide what comes after `at`, as distances from the stack's end. */
+/* Returns the words that decide what follows `at`, as distances from the stack's end. */
 static uint32_t deciding_words(const struct unwind_cache *memo, const struct node *at,
 			       uint64_t distances[3])
 {
@@ -276,7 +276,7 @@ uint32_t unwind_cache_read_words(const struct unwind_cache *memo, uint32_t node,
 				 uint16_t *offsets, uint32_t max)
 {
 	const struct node *at = &memo->nodes[node];
-	uint64_t distances[3] = {at->rsp + UINT64_C(8)}; /* of the first return address */
+	uint64_t distances[3] = {at->rsp + UINT64_C(8)}; /* place of the first return address */
 	uint32_t count = 0, more = 1;
 
 	for (;;) {

@@ -17,7 +17,7 @@
 #include "symbolize/python_trampoline.h"
 
 #define PAGE 4096u
-#define FOREIGN_BYTES (256u << 10) /* of a foreign stack, at most */
+#define FOREIGN_BYTES (256u << 10) /* limit of a foreign stack */
 #define RED_ZONE 128u              /* in use below the stack pointer (x86-64 ABI) */
 
 /* ---- rows, packed into one word so that they can be stored at once ---- */
@@ -28,10 +28,10 @@ enum row_kind {
 	ROW_RBP,    /* CFA = rbp + offset */
 	ROW_AT_RBP, /* CFA = the word at rbp + offset; rbp's place counts from rbp */
 	ROW_OUTERMOST,
-	ROW_BEGINNING,     /* no function, but one begins right behind: nothing has called */
-	ROW_FRAME_POINTER, /* no table: by the frame pointer, if that leads anywhere */
-	ROW_FULL,          /* needs the whole machinery each time */
-	ROW_NOWHERE,       /* no code is there: the walk went astray. Not kept */
+	ROW_BEGINNING,     /* no function, but one begins right after: nothing has called */
+	ROW_FRAME_POINTER, /* no table: by the frame pointer, if it leads anywhere */
+	ROW_FULL,          /* evaluates the full rules each time */
+	ROW_NOWHERE,       /* no code is there: the walk went astray. Not cached */
 };
 
 static uint64_t pack(enum row_kind kind, int32_t cfa_offset, int16_t rbp_offset)
@@ -56,10 +56,7 @@ static bool read_row(uint64_t pc, struct cfi_row *row)
 	return loaded_table_find(pc, &table) && cfi_find_row(&table, pc, row) == 0;
 }
 
-/*
- * The code before `pc`, as much of 8 bytes as is in its mapping; 0: it can only be executed, or is
- * gone.
- */
+/* Reads up to 8 bytes of code before `pc`. Returns 0 if it is execute-only, or gone. */
 static size_t read_code(uint64_t pc, uint8_t code[8])
 {
 	size_t in_page = pc & (PAGE - 1);
@@ -69,10 +66,10 @@ static size_t read_code(uint64_t pc, uint8_t code[8])
 	return in_page < 8 && copy_own_memory(pc - in_page, code, in_page) ? in_page : 0;
 }
 
-/* Addresses in the cache of rows for which it is known that a call stands before them. */
+/* Marks addresses in the cache of rows that are known to follow a call. */
 #define BEHIND_CALL (UINT64_C(1) << 63)
 
-/* Returns whether a call leads on at `pc`, which is in executable memory. */
+/* Returns whether a call precedes `pc`, which is in executable memory. */
 static bool is_behind_call(uint64_t pc)
 {
 	struct call_site site;
@@ -83,15 +80,15 @@ static bool is_behind_call(uint64_t pc)
 		return true;
 	size = read_code(pc, code);
 	if (!call_site_read(code, size, &site))
-		return false; /* code that is generated may be another soon: not kept */
+		return false; /* generated code may change soon: not cached */
 	row_cache_put(pc | BEHIND_CALL, BEHIND_CALL);
 	return true;
 }
 
-/* In a row: a bit that pack() leaves free. */
+/* A bit of a row that pack() leaves free. */
 #define IS_TRAMPOLINE (UINT64_C(1) << 48)
 
-/* The form of the trampoline that `pc` returns to, in executable memory. */
+/* Returns the form of the trampoline that `pc` returns to, in executable memory. */
 static enum python_trampoline_form trampoline_at(uint64_t pc)
 {
 	uint8_t code[PYTHON_TRAMPOLINE_BEFORE + PYTHON_TRAMPOLINE_BEHIND];
@@ -114,7 +111,7 @@ bool unwind_calls_trampoline(uint64_t pc, uint64_t loop)
 	       python_trampoline_is_called(code, pc, loop);
 }
 
-/* The row of code without a table, in executable memory. */
+/* Returns the row of code without a table, in executable memory. */
 static uint64_t row_of_generated(uint64_t pc)
 {
 	enum python_trampoline_form form = trampoline_at(pc + 1);
@@ -146,7 +143,7 @@ static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 	return pack(kinds[simple.cfa_form], simple.cfa_offset, simple.rbp_offset);
 }
 
-/* The row of the code at `at`, from the table of all threads or a look-up. */
+/* Returns the row of the code at `at`, cached or looked up. */
 static uint64_t find_row(uint64_t at)
 {
 	uint64_t row = row_cache_get(at);
@@ -162,7 +159,7 @@ static uint64_t find_row(uint64_t at)
 
 /* ---- the stack's memory ---- */
 
-/* [start, end) can be read; what follows, up to `limit`, where the kernel says so. */
+/* [start, end) can be read; the kernel knows about the rest, up to `limit`. */
 struct memory {
 	uint64_t start, end, limit;
 };
@@ -190,7 +187,7 @@ static bool read_for_cfi(void *context, uint64_t address, uint64_t *value)
 	return read_word(context, address, value);
 }
 
-/* The thread's stack: looked up once a thread, which takes some 10 us. */
+/* Bounds of the thread's stack: looked up once a thread, which takes some 10 us. */
 static __thread struct {
 	uint64_t low, high;
 	bool known;
@@ -213,8 +210,9 @@ static void find_own_stack(void)
 }
 
 /*
- * The thread that starts CUDA is most often the main one, whose stack libc looks for in /proc. By
- * the first launch the program may have forbidden itself to open files.
+ * Looks up the stack of the thread that starts CUDA. That is most often the main thread, whose
+ * stack libc looks for in /proc. By the first launch the program may have forbidden itself to open
+ * files.
  */
 __attribute__((constructor)) static void prepare_own_stack(void)
 {
@@ -222,9 +220,9 @@ __attribute__((constructor)) static void prepare_own_stack(void)
 }
 
 /*
- * A stack that is not the thread's, from `sp` on. It is in use up to `rbp`, the frame of a function
- * of this library, which is built with frame pointers. Where it ends is not known: it is read page
- * by page, as far as the walk leads and there is memory.
+ * Describes a stack that is not the thread's, from `sp` on. It is in use up to `rbp`, the frame of
+ * a function of this library (which has frame pointers). Its end is unknown: it is read page by
+ * page, as far as the walk leads and there is memory.
  */
 static struct memory foreign_stack(uint64_t sp, uint64_t rbp)
 {
@@ -239,18 +237,18 @@ static struct memory foreign_stack(uint64_t sp, uint64_t rbp)
 struct walk {
 	struct memory memory;
 	struct unwind_cache *memo;      /* NULL: none for this stack */
-	bool has_returned;              /* from a signal's stack to the thread's */
-	bool was_hidden;                /* a return address was: what was found is not remembered */
-	bool interrupted;               /* the pc is where a signal came, not a return address */
-	struct cfi_registers registers; /* of the frame being left; see `exact` */
-	uint64_t rbp_at;                /* where rbp's value was read; 0: not from the stack */
+	bool has_returned;              /* has gone from a signal's stack to the thread's */
+	bool was_hidden;                /* a return address was hidden: the result is not cached */
+	bool interrupted;               /* the pc is where a signal arrived, not a return address */
+	struct cfi_registers registers; /* registers of the frame being left; see `exact` */
+	uint64_t rbp_at;                /* place from which rbp was read; 0: not from the stack */
 	bool exact;                     /* registers other than rsp, rbp, pc are right too */
-	uint32_t first;                 /* the node of the innermost frame; 0: none */
-	uint32_t max;                   /* frames wanted */
-	uint64_t *sps;                  /* their stack pointers; NULL: not wanted */
+	uint32_t first;                 /* node of the innermost frame; 0: none */
+	uint32_t max;                   /* limit of frames */
+	uint64_t *sps;                  /* their stack pointers; NULL: not needed */
 };
 
-/* Return what a packed row says of offsets. */
+/* Return the offsets of a packed row. */
 static int32_t cfa_offset_of(uint64_t row)
 {
 	return (int32_t)(uint32_t)row;
@@ -261,7 +259,7 @@ static int16_t rbp_offset_of(uint64_t row)
 	return (int16_t)(uint16_t)(row >> 32);
 }
 
-/* One step by a simple row. False when the stack leads no further. */
+/* Takes one step by a simple row. Returns false when the stack leads no further. */
 static bool step_simple(struct walk *w, uint64_t row)
 {
 	enum row_kind kind = (enum row_kind)(row >> 56);
@@ -280,13 +278,13 @@ static bool step_simple(struct walk *w, uint64_t row)
 			return false;
 	}
 	value[CFI_RSP] = cfa;
-	w->exact = false; /* rbx, r12..r15 were not followed */
+	w->exact = false; /* rbx, r12..r15 were not restored */
 	return true;
 }
 
 /*
- * Code that uses rbp for data may have it point to any words of the stack: the return address must
- * stand behind a call.
+ * Steps by the frame pointer. Code may use rbp for data that happen to be addresses of the stack,
+ * so the return address must follow a call.
  */
 static bool step_frame_pointer(struct walk *w)
 {
@@ -305,8 +303,8 @@ static bool step_frame_pointer(struct walk *w)
 }
 
 /*
- * A signal came on the thread's own stack, whatever its handler runs on: another one, or a part of
- * the same. Once in a walk, which has to end.
+ * Continues on the thread's own stack, where a signal arrived. Its handler runs on another stack,
+ * or on a part of this one. Once in a walk, which has to end.
  */
 static bool return_to_own_stack(struct walk *w)
 {
@@ -315,13 +313,13 @@ static bool return_to_own_stack(struct walk *w)
 	if (w->has_returned || sp < own_stack.low || sp >= own_stack.high)
 		return false;
 	w->has_returned = true;
-	/* the signal may have come behind a leave, when rbp's place is below the stack pointer */
+	/* the signal may have come after a leave, when rbp's place is below the stack pointer */
 	w->memory = (struct memory){sp - own_stack.low < RED_ZONE ? own_stack.low : sp - RED_ZONE,
 				    own_stack.high, own_stack.high};
 	return true;
 }
 
-/* A row of another form: signal frames, realigned stacks, PLT entries. */
+/* Steps by a row of another form: signal frames, realigned stacks, PLT entries. */
 static bool step_full(struct walk *w, uint64_t pc)
 {
 	uint64_t sp = w->registers.value[CFI_RSP];
@@ -338,13 +336,13 @@ static bool step_full(struct walk *w, uint64_t pc)
 	return (row.is_signal_frame && return_to_own_stack(w)) || w->registers.value[CFI_RSP] > sp;
 }
 
-/* The walk is at `node` after following the memo. */
+/* Puts the walk at `node`, after following the cache. */
 static void arrive(struct walk *w, const struct frame_state *state)
 {
 	uint64_t *value = w->registers.value;
 
 	if (state->pc == value[CFI_PC] && state->rsp == value[CFI_RSP])
-		return; /* where it was */
+		return; /* already there */
 	value[CFI_PC] = state->pc;
 	value[CFI_RSP] = state->rsp;
 	w->rbp_at = state->rbp_at;
@@ -353,8 +351,8 @@ static void arrive(struct walk *w, const struct frame_state *state)
 }
 
 /*
- * Follows the memo as far as it goes from here. Returns the node of the frame the walk is at
- * then, 0 if it is none's; `from` is the node of the frame before.
+ * Follows the cache from here as far as it leads. Returns the node of the frame that the walk has
+ * reached, or 0; `from` is the node of the frame before.
  */
 static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack)
 {
@@ -411,7 +409,10 @@ static bool step(struct walk *w, uint64_t row, uint64_t at)
 	}
 }
 
-/* Return addresses are rarely at a page's beginning. */
+/*
+ * Returns whether the pc is the kernel's trampoline. Tests cheaply first: return addresses are
+ * rarely at a page's beginning.
+ */
 static inline bool is_hidden(const struct walk *w)
 {
 	uint64_t pc = w->registers.value[CFI_PC];
@@ -420,9 +421,9 @@ static inline bool is_hidden(const struct walk *w)
 }
 
 /*
- * The last frame is the kernel's, for a return probe: the walk goes on at the caller that it hides,
- * or at that one's, by the frame pointer. Such a stack is walked each time: the kernel's address is
- * the same for all callers. False: the walk leads nowhere.
+ * Steps over a kernel trampoline: the walk goes on at the hidden caller, or at that one's caller,
+ * by the frame pointer. Such a stack is walked each time, as all callers have one trampoline.
+ * Returns false if the walk leads nowhere.
  */
 static __attribute__((noinline)) bool step_hidden(struct walk *w, struct unwind_stack *stack)
 {
@@ -473,13 +474,13 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 				return;
 			continue;
 		}
-		/* a return address may lie behind the end of its function */
+		/* a return address may lie after the end of its function */
 		at = w->registers.value[CFI_PC] - !w->interrupted;
 		w->interrupted = false;
 		row = find_row(at);
 		note_rule(w, node, row);
 		if (row >> 56 == ROW_NOWHERE || row >> 56 == ROW_BEGINNING) {
-			/* what makecontext leaves as a return address is not a caller */
+			/* makecontext's return address is not a caller */
 			stack->is_whole = row >> 56 == ROW_BEGINNING;
 			stack->count--;
 			return;
@@ -495,7 +496,7 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 	}
 }
 
-/* The stack was walked to its end: what it will be recognized by. */
+/* Learns how to recognize a stack that was walked to its end. */
 static uint64_t learn(const struct walk *w, struct unwind_cache_thread *me, uint64_t frame)
 {
 	struct stack_fingerprint *words = unwind_cache_words(me, atomic_load(&unwind_generation));
@@ -516,8 +517,8 @@ void unwind_recognized_again(struct unwind_cache_thread *me, const void *frame)
 }
 
 /*
- * `rbp` is the frame of the function that is called from outside. `learns`: the stack is to be
- * recognized later.
+ * Walks from `rbp`, the frame of the function that is called from outside. `learns`: the stack is
+ * to be recognized later.
  */
 static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, uint32_t max,
 		     bool learns)
@@ -532,8 +533,7 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 	stack->words = 0;
 	if (!own_stack.known)
 		find_own_stack();
-	/* this file is built with frame pointers: [rbp] is the caller's rbp, [rbp + 8] where it
-	 * goes on */
+	/* this file is built with frame pointers: [rbp] is the caller's rbp, [rbp + 8] its pc */
 	value = w.registers.value;
 	memcpy(&value[CFI_RBP], (const void *)(uintptr_t)rbp, 8);
 	memcpy(&value[CFI_PC], (const void *)(uintptr_t)(rbp + 8), 8);

@@ -2,16 +2,16 @@
 /*
  * Walks the calling thread's own stack by call-frame information, at a few ns per frame.
  *
- * The row that leads from a pc to its caller is looked up once and kept in a table that all threads
- * share without locks, so a warm walk is a hash look-up and two loads per frame, with no frame
- * pointers, no allocation, no system call. Tables are found through _dl_find_object (glibc 2.35) or
- * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that leads behind
- * a call. Unlike the profiler, it does not search the stack where there is none: that would cost
+ * The row that leads from a pc to its caller is looked up once, then cached for all threads without
+ * locks. So a warm walk is a hash look-up and two loads per frame: no frame pointers, no
+ * allocation, no system call. Tables are found through _dl_find_object (glibc 2.35) or
+ * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer, if that leads to a
+ * word after a call. Unlike the profiler, this does not search the stack otherwise: that would cost
  * each launch more than all the rest. A step that leads to no code at all ends the walk.
- * Where a tracer's return probe has replaced a return address, hidden_return.h finds it.
+ * hidden_return.h finds return addresses that a return probe has replaced.
  *
- * Nothing but the thread's own stack is read, and nothing outside its bounds. On a stack that is
- * not the thread's (a coroutine's) the kernel is asked, page by page, whether there is more of it.
+ * Reads nothing but the thread's own stack, and nothing outside its bounds. On a stack that is not
+ * the thread's (a coroutine's) the kernel is asked for each page.
  */
 #ifndef CUPTI_TRACE_UNWIND_UNWIND_THREAD_H
 #define CUPTI_TRACE_UNWIND_UNWIND_THREAD_H
@@ -24,40 +24,44 @@
 
 #define UNWIND_MAX_FRAMES 512
 
-/* Changes when rows are forgotten; threads' memos of an older one are not believed. */
+/* Changes when rows are forgotten; caches of an older generation are void. */
 extern _Atomic uint32_t unwind_generation;
 
 struct unwind_stack {
 	uint32_t count;
-	bool is_whole;  /* ends where the thread starts; else it is cut: too deep, or no way on */
-	uint64_t words; /* what unwind_recognize gives for it; 0: nothing. Only of unwind_from */
+	bool is_whole;  /* reaches the thread's start; otherwise cut: too deep, or no way on */
+	uint64_t words; /* value of unwind_recognize for this stack; 0: none. Set by unwind_from
+			   only */
 	uint64_t pcs[UNWIND_MAX_FRAMES]; /* innermost first; named by the byte before each */
 };
 
 /*
- * Walks from the caller of the function that calls this, `max` frames at most (UNWIND_MAX_FRAMES is
- * the limit). sps[] gets each frame's stack pointer: what it is when the call that goes on there
- * has returned. NULL: not wanted.
+ * Walks from the caller of the function that calls this, up to `max` frames (limit:
+ * UNWIND_MAX_FRAMES). sps[] gets each frame's stack pointer after its call has returned; NULL: not
+ * needed.
  */
 void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps, uint32_t max);
 
 /*
- * Does the same, UNWIND_MAX_FRAMES at most, from the caller of the function with this
- * __builtin_frame_address(0), which is still active and was built with frame pointers.
+ * Walks up to UNWIND_MAX_FRAMES from the caller of an active function. `frame` is its
+ * __builtin_frame_address(0); it must be built with frame pointers.
  */
 void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 
-/* Returns whether a return address is in a trampoline of CPython's (python_trampoline.h). */
+/* Returns whether a return address is in a trampoline of CPython (python_trampoline.h). */
 bool unwind_is_trampoline(uint64_t pc);
 
-/* Returns whether it is in the interpreter's function that calls them; `loop`: where its loop is.
+/*
+ * Returns whether a return address is in the interpreter's function that calls trampolines; `loop`
+ * is where its loop is.
  */
 bool unwind_calls_trampoline(uint64_t pc, uint64_t loop);
 
 /*
- * A keyed hash that tells the calling thread's stacks from `frame` on from each other, without a
- * walk: the same as the `words` of an earlier walk if the stack is the same. What no walk gave is
- * a wrong guess; `wrong`: how many were so far. 0: it has to be walked. `me`: the thread's.
+ * Hashes the calling thread's stack from `frame` on, without a walk. The keyed hash equals the
+ * `words` of an earlier walk if the stack is that one again. A value that no walk gave is a wrong
+ * guess; `wrong` counts these so far. Returns 0 if the stack has to be walked. `me` is the thread's
+ * state.
  */
 static HOT_PATH_INLINE uint64_t unwind_recognize(struct unwind_cache_thread *me, const void *frame,
 						 uint32_t wrong)
@@ -78,10 +82,10 @@ static HOT_PATH_INLINE uint64_t unwind_recognize(struct unwind_cache_thread *me,
 	return hash;
 }
 
-/* The last guess, made again, was right. */
+/* Confirms the last guess, made again. */
 void unwind_recognized_again(struct unwind_cache_thread *me, const void *frame);
 
-/* Notes what the caller has found for the stack just recognized: stack_fingerprint_found. */
+/* Stores the caller's record for the stack just recognized: stack_fingerprint_found. */
 static HOT_PATH_INLINE void unwind_recognized(struct unwind_cache_thread *me, const void *found)
 {
 	me->is_in_use = true;
