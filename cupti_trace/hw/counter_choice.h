@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Selects the launches whose hardware counters are read. For each kernel, by its mangled name,
- * these are the first, second, fourth, eighth launch and so on, up to a limit. So a program that
- * launches a kernel a million times pays for few of them, and these are not all from its start.
+ * Selects the launches whose hardware counters are read. For each kernel name these are the first,
+ * second, fourth, eighth launch and so on, up to a limit. So a program that launches a kernel a
+ * million times pays for few of them. They are not all from its start.
  *
  * Kernels that talk to other GPUs (NCCL's, NVSHMEM's) are never selected. A measured kernel runs by
  * itself, several times, and would wait for its peers forever.
@@ -31,7 +31,7 @@ struct counter_choice {
 	uint32_t count, capacity;
 	bool has_pattern;
 	regex_t pattern;
-	uint32_t limit; /* of measured launches of a kernel; 0: all */
+	uint32_t limit; /* limit of measured launches of a kernel; 0: all */
 };
 
 /*

@@ -18,7 +18,7 @@
 
 #define CBIDS 1024u
 #define CONTEXTS 64u
-#define FAILURES 3u      /* of a context, in a row: afterwards it is not measured */
+#define FAILURES 3u      /* limit for a context, in a row: afterwards it is not measured */
 #define MEASURED 8192u   /* launches that are remembered: a power of two */
 #define TOLD_LAUNCHES 20 /* launches described with -v */
 #define LOOK_NS 20000    /* interval of checks whether launches have returned */
@@ -330,7 +330,7 @@ static void close_context(struct context *c)
 
 void counters_context_goes(void *context)
 {
-	/* a thread is measuring in this context, and the program destroys it all the same */
+	/* another thread is measuring in this context, which the program destroys anyway */
 	if (pthread_mutex_trylock(&counters.range_lock) != 0)
 		return;
 	for (uint32_t i = 0; i < CONTEXTS; i++)
@@ -471,7 +471,7 @@ static void leave_launch(void)
  */
 static void enter_launch(void)
 {
-	leave_launch(); /* of a launch whose return was not reported */
+	leave_launch(); /* one whose return was not reported */
 	for (;;) {
 		mine.is_inside = true;
 		atomic_fetch_add(&counters.inside, 1);

@@ -33,7 +33,7 @@
 
 #define COUNTERS_TIMEOUT_MS 10000
 #define COUNTERS_RETURN_MS 1000
-#define COUNTERS_LAUNCHES 5 /* of each kernel, by default */
+#define COUNTERS_LAUNCHES 5 /* default limit for each kernel */
 
 struct counters_options {
 	const char *metrics; /* names separated by commas; may include "default" */
@@ -52,13 +52,13 @@ bool counters_init(struct tracer *tracer, const struct counters_options *options
 void counters_add_function(uint32_t domain, uint32_t cbid, const char *name);
 bool counters_follows(uint32_t domain, uint32_t cbid);
 
-/* Handle that a thread enters and leaves such a function. */
+/* Update when a thread enters and leaves such a function. */
 void counters_enter(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		    const struct cupti_abi_callback_data *data);
 void counters_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		   const struct cupti_abi_callback_data *data);
 
-/* Handles that a context is about to be destroyed; NULL: the program ends. */
+/* Notes that a context is about to be destroyed; NULL: the program ends. */
 void counters_context_goes(void *context);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contract: lists the metrics of hardware counters. The injection library gets those of a GPU from
- * CUPTI, so the command loads the library into itself and calls this function of it
- * (--list-metrics).
+ * Contract: lists the metrics of hardware counters. The injection library gets the metrics of a GPU
+ * from CUPTI. So the command (--list-metrics) loads the library into itself and calls this
+ * function.
  */
 #ifndef CUPTI_TRACE_HW_METRIC_LIST_H
 #define CUPTI_TRACE_HW_METRIC_LIST_H

@@ -9,17 +9,18 @@
 #include "cupti_trace/hw/pc_sums.h"
 #include "symbolize/util/array.h"
 
-#define RECORDS 16384u                /* records that CUPTI returns at once */
-#define HARDWARE_BYTES (128u << 20)   /* of the GPU's memory; CUPTI's default is 512 MiB */
-#define SCRATCH_BYTES (16u << 20)     /* of our memory; CUPTI's default has room for 5500 places */
-#define FETCHES_MAX 64u               /* in a row */
+#define RECORDS 16384u              /* records that CUPTI returns at once */
+#define HARDWARE_BYTES (128u << 20) /* part of the GPU's memory; CUPTI's default is 512 MiB */
+#define SCRATCH_BYTES (16u << 20) /* part of our memory; CUPTI's default has room for 5500 places \
+				   */
+#define FETCHES_MAX 64u           /* in a row */
 #define SEND_NS UINT64_C(1000000000)  /* interval of sending sums */
 #define UNLOAD_NS UINT64_C(100000000) /* pause of fetching after a module is unloaded */
 #define REASONS_MAX 256u
 #define KEPT_REASONS 64u /* limit of counted reasons */
 #define CONTEXTS_MAX 1024u
 #define CUBINS_MAX 65536u
-#define CUBINS_MAX_BYTES (64u << 20) /* of their line tables together */
+#define CUBINS_MAX_BYTES (64u << 20) /* limit of their line tables together */
 #define DESCRIBED_MAX 40u            /* fetches described with -v */
 
 /* Buffer that CUPTI fills, with room for RECORDS. */

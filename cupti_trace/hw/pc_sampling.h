@@ -3,12 +3,11 @@
  * Samples program counters on the GPU (--stalls). Periodically each multiprocessor notes where one
  * of its warps is, and why that warp issues no instruction. In CUPTI's continuous mode kernels run
  * undisturbed, and samples belong to functions, not to launches. In its serialized mode
- * (--stalls=exact) kernels run one after the other, and samples have the correlation id of their
- * launch.
+ * (--stalls=exact) kernels run one after the other, and samples have their launch's correlation id.
  *
  * Sampling is enabled for each context at its creation. The flusher thread fetches samples. They
- * are also fetched before a module is unloaded, because CUPTI only reports places of loaded
- * functions, and at the end. They are summed by launch and place, and sent once a second.
+ * are also fetched at the end, and before a module is unloaded: CUPTI only reports places of loaded
+ * functions. They are summed by launch and place, and sent once a second.
  *
  * Line tables of modules are sent when a module is loaded.
  *

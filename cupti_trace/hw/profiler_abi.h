@@ -230,7 +230,7 @@ struct profiler_abi_set_config {
 	size_t ranges_per_pass;
 	uint16_t nesting_levels; /* 1 */
 	uint16_t first_level;    /* 1 */
-	size_t pass;             /* of the replay session: both 0 */
+	size_t pass;             /* both 0: number of the replay session's pass */
 	uint16_t target_level;
 };
 #define PROFILER_ABI_SET_CONFIG_SIZE PROFILER_ABI_SIZE(struct profiler_abi_set_config, target_level)

@@ -19,16 +19,16 @@
 
 #define WORKERS_MAX 256
 #define LIST_EVERY_NS 10000000u
-#define LIST_SHARE 2  /* of the time, at most 1 in so many for looking at all threads */
-#define LIST_DOUBLE 6 /* half of that each time that none is found, so often */
+#define LIST_SHARE 2  /* looking at all threads takes at most one in so many parts of the time */
+#define LIST_DOUBLE 6 /* halved after each futile look, up to so often */
 
-/* How workers' names begin. */
+/* Prefixes of workers' names. */
 static const char *const worker_names[] = {GPU_HANDED_TO_PREFIX};
 
 struct async_parent_launcher async_parent_launchers[ASYNC_PARENT_CANDIDATES];
-static struct async_parent_launcher no_room;  /* for all that find none */
-static _Atomic uint32_t in_use;               /* of them */
-static _Atomic uint32_t left_out;             /* threads that found no room among them */
+static struct async_parent_launcher no_room;  /* shared by all threads without room */
+static _Atomic uint32_t in_use;               /* number of places in use */
+static _Atomic uint32_t left_out;             /* number of threads without room */
 static _Atomic uint64_t workers[WORKERS_MAX]; /* pthread_self() of each; 0: free */
 _Atomic uint32_t async_parent_changes HOT_PATH_DATA;
 
@@ -126,7 +126,7 @@ static struct async_parent_launcher *find_launcher(uint64_t self)
 	return NULL;
 }
 
-/* The place of a thread among the candidates; NULL: there is none. */
+/* Returns the place of a thread among the candidates, adding it; NULL: no room. */
 static struct async_parent_launcher *add_launcher(const struct python_waiter *waiter, bool is_found)
 {
 	for (uint32_t i = 0; i < ASYNC_PARENT_CANDIDATES; i++) {
@@ -142,7 +142,7 @@ static struct async_parent_launcher *add_launcher(const struct python_waiter *wa
 		atomic_store(&launcher->contexts, 0);
 		atomic_store(&launcher->is_found, is_found);
 		atomic_fetch_add(&async_parent_changes, 1);
-		/* somebody else may have added it meanwhile */
+		/* another thread may have added it meanwhile */
 		first = find_launcher(waiter->self);
 		if (first && first != launcher) {
 			async_parent_free_launcher(launcher, waiter->self);
@@ -158,7 +158,7 @@ struct async_parent_launcher *async_parent_launcher_new(void)
 	const struct python_waiter own = {.thread = python_stack_thread(),
 					  .self = (uint64_t)pthread_self(),
 					  .tid = launch_log_tid()};
-	struct async_parent_launcher *launcher = find_launcher(own.self); /* by a worker */
+	struct async_parent_launcher *launcher = find_launcher(own.self); /* added by a worker */
 
 	if (!launcher)
 		launcher = add_launcher(&own, false);
@@ -176,7 +176,7 @@ struct async_parent_launcher *async_parent_launcher_new(void)
 
 /* ---- looking ---- */
 
-/* `earlier`: what it may be once more; NULL: not known. */
+/* Reads a waiter's stack once. `earlier` is a stack that may be unchanged, or NULL. */
 static bool read_once(struct async_parent_worker *worker, const struct python_waiter *waiter,
 		      const struct async_parent_stack *earlier, struct async_parent_stack *stack)
 {
@@ -196,9 +196,7 @@ static bool is_same(const struct async_parent_stack *a, const struct async_paren
 	       nvtx_hash(0, &a->ranges) == nvtx_hash(0, &b->ranges);
 }
 
-/*
- * Returns whether a thread has not run since its CPU clock was `cpu_ns`, and its runs were noted.
- */
+/* Returns whether a thread has not run since its CPU clock was `cpu_ns` and its runs were noted. */
 static bool has_not_run(const struct async_parent_worker *worker,
 			const struct async_parent_sight *sight, const struct python_waiter *waiter,
 			uint64_t cpu_ns)
@@ -207,7 +205,7 @@ static bool has_not_run(const struct async_parent_worker *worker,
 				     : thread_runs_sleeps(&sight->runs);
 }
 
-/* Returns whether candidate `i` waits; then its stack is in `read`, as of one moment. */
+/* Returns whether candidate `i` waits. Then its stack at one moment is in `read`. */
 static bool read_waiter(struct async_parent_worker *worker, uint32_t i,
 			const struct python_waiter *waiter, uint64_t cpu_ns)
 {
@@ -226,8 +224,7 @@ static bool read_waiter(struct async_parent_worker *worker, uint32_t i,
 }
 
 /*
- * Returns whether candidate `i` waits; what is known of it is forgotten if it has run since the
- * last look.
+ * Returns whether candidate `i` waits. Forgets its earlier state if it has run since the last look.
  */
 static bool see(struct async_parent_worker *worker, uint32_t i)
 {
@@ -251,7 +248,7 @@ static bool see(struct async_parent_worker *worker, uint32_t i)
 		return sight->waits;
 	if (worker->waiter == i)
 		worker->waiter = ASYNC_PARENT_CANDIDATES;
-	/* what a thread leaves in the interpreter that was cancelled says that it waits */
+	/* the interpreter's state of a cancelled thread still says that the thread waits */
 	is_gone = waiter.tid && !cpu_ns;
 	sight->self = waiter.self;
 	sight->cpu_ns = cpu_ns;
@@ -276,7 +273,10 @@ static bool is_known_thread(uint64_t self)
 	return !self || is_worker(self) || find_launcher(self);
 }
 
-/* Makes threads that wait and have launched nothing candidates. Whether there are new ones. */
+/*
+ * Adds threads that wait and have launched nothing as candidates. Returns whether there are new
+ * ones.
+ */
 static bool list_others(struct async_parent_worker *worker)
 {
 	struct python_waiter found[ASYNC_PARENT_CANDIDATES];
@@ -290,8 +290,8 @@ static bool list_others(struct async_parent_worker *worker)
 }
 
 /*
- * The number of candidates that wait, and that it may be; one of them in *which. Those that have
- * launched, but elsewhere, do not count beside others.
+ * Returns the number of candidates that wait and may be the parent, and one of them in *which.
+ * Candidates that have launched, but in other contexts, do not count beside others.
  */
 static uint32_t count_waiters(struct async_parent_worker *worker, uint32_t *which)
 {
@@ -319,7 +319,7 @@ static uint32_t count_waiters(struct async_parent_worker *worker, uint32_t *whic
 	return count;
 }
 
-/* Does the same, and others are looked for if it is time to. */
+/* Counts candidates, and looks for others if it is time to. */
 static uint32_t count_all_waiters(struct async_parent_worker *worker, uint32_t *which)
 {
 	uint32_t count = count_waiters(worker, which);
@@ -330,7 +330,7 @@ static uint32_t count_all_waiters(struct async_parent_worker *worker, uint32_t *
 		pause = LIST_EVERY_NS;
 	if (count > 1 || worker->last_ns - worker->list_ns < pause)
 		return count;
-	/* while one waits, the pause does not depend on it */
+	/* the pause depends on futile looks alone */
 	began = count == 0 ? clock_own_cpu_ns() : 0;
 	if (list_others(worker))
 		count = count_waiters(worker, which);
@@ -344,7 +344,7 @@ static uint32_t count_all_waiters(struct async_parent_worker *worker, uint32_t *
 	return count;
 }
 
-/* The id of the stack of the one that waits. */
+/* Returns the id of the waiting thread's stack. */
 static uint32_t look_again(struct async_parent_worker *worker, struct sink *sink,
 			   async_parent_name name)
 {
@@ -356,7 +356,7 @@ static uint32_t look_again(struct async_parent_worker *worker, struct sink *sink
 	}
 	if (worker->waiter == which)
 		return worker->stack;
-	if (worker->holds != which) { /* another one was read behind it */
+	if (worker->holds != which) { /* another stack was read after it */
 		worker->sights[which].self = 0;
 		if (!see(worker, which))
 			return 0;
@@ -366,7 +366,7 @@ static uint32_t look_again(struct async_parent_worker *worker, struct sink *sink
 	return name(sink, worker->read);
 }
 
-/* The only candidate has slept since it was seen to wait, which a look at its event says. */
+/* Returns whether the only candidate has slept since it was seen waiting, by its event. */
 static bool still_waits(const struct async_parent_worker *worker, uint64_t now_ns)
 {
 	const struct async_parent_sight *sight;
@@ -379,7 +379,7 @@ static bool still_waits(const struct async_parent_worker *worker, uint64_t now_n
 	       sight->runs.page && thread_runs_sleeps(&sight->runs);
 }
 
-/* Keeps the answer, if the only candidate has slept since it was seen to wait. */
+/* Keeps the answer if the only candidate has slept since it was seen waiting. */
 static void keep_answer(struct async_parent_worker *worker, uint32_t seen_changes, uint64_t now_ns)
 {
 	const struct thread_runs *runs;
@@ -400,7 +400,7 @@ static uint32_t find(struct async_parent_worker *worker, uint32_t context, struc
 		     async_parent_name name, uint64_t now)
 {
 	if (worker->visit != attach_epoch_now()) {
-		/* ids are another profiler's */
+		/* the ids were sent to another profiler */
 		worker->visit = attach_epoch_now();
 		worker->waiter = worker->holds = ASYNC_PARENT_CANDIDATES;
 		worker->stack = 0;
@@ -412,7 +412,7 @@ static uint32_t find(struct async_parent_worker *worker, uint32_t context, struc
 			return worker->stack;
 		}
 		if (now - worker->last_ns < ASYNC_PARENT_STILL_NS) {
-			if (worker->stack) /* else since the last look */
+			if (worker->stack) /* otherwise the time of the last look counts */
 				worker->last_ns = now;
 			return worker->stack;
 		}
@@ -421,7 +421,7 @@ static uint32_t find(struct async_parent_worker *worker, uint32_t context, struc
 	worker->last_ns = now;
 	worker->context = async_parent_context(context);
 	worker->stack = look_again(worker, sink, name);
-	worker->last_ns = clock_now_ns(); /* nobody ran out of work meanwhile */
+	worker->last_ns = clock_now_ns(); /* the worker did not run out of work meanwhile */
 	return worker->stack;
 }
 
@@ -449,7 +449,7 @@ HOT_PATH uint32_t async_parent_find(struct async_parent_worker *worker, uint32_t
 
 	if (unlikely(worker->is_busy))
 		return 0;
-	/* a handler's launch could unmap the page, or change the answer */
+	/* a launch in a signal handler could unmap the page, or change the answer */
 	worker->is_busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	/* a tick is a nanosecond, or less */

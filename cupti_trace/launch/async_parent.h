@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work that a Python thread has handed to another thread, and waits for.
+ * Finds the Python thread that waits for work which it gave to another thread: the async parent.
  *
  * PyTorch's backward pass runs on threads of its own, "pt_autograd_0" for the first device and so
  * on: workers. A worker's launches belong below the stack of the Python thread that waits for it
- * (python_waiters.h). At each launch of a worker this says whose stack that is.
+ * (python_waiters.h). This module returns that stack at each launch of a worker.
  *
- * Who it is. Where exactly one thread waits, it. Where several do, the one that has itself
- * launched in the context that the worker launches in: a pass goes back over what its thread has
- * launched. Where several have, or one has launched nothing, the answer is unknown, and the
- * launch stands apart. A worker that waits itself, for a backward pass within its own, hands
- * nothing over: all of it is for the same thread in the end. A thread that was cancelled does not
- * wait, though its frames go on saying so; before Python 3.11 one that has launched nothing still
- * counts, as the kernel's id of it is not known. Candidates are the Python threads that
- * have launched something themselves, as nearly all that call backward have; while there are more
- * than ASYNC_PARENT_CANDIDATES, no answer is given. Others are looked for where no candidate waits,
- * else every 10 ms.
+ * The parent. If exactly one thread waits, it is the parent. If several do, it is the one that has
+ * itself launched in the worker's context: a pass goes back over its thread's launches. If several
+ * have, or one has launched nothing, the parent is unknown, and the launch has a stack of its own.
+ * A worker that itself waits for a nested backward pass is no parent: all of that work belongs to
+ * one thread in the end. A cancelled thread does not wait, although its frames say so. Before
+ * Python 3.11 such a thread still counts if it has launched nothing, because its kernel id is
+ * unknown. Candidates are the Python threads that have launched, as nearly all that call backward
+ * have. While there are more than ASYNC_PARENT_CANDIDATES, the parent is unknown. Other threads are
+ * looked for if no candidate waits, otherwise every 10 ms.
  *
- * When it is looked at. A thread that has not run since is as it was: its frames and its NVTX
- * ranges. Whether it has run, an event of it says (thread_runs.h), which is a load. Where there are
- * no events, CPU clocks are compared, one system call for each candidate; where clocks cannot be
- * relied on (stolen_time.h), how often it has run is read. Without an event a sole candidate is not
- * looked at within ASYNC_PARENT_STILL_NS of the worker's last launch: for it to wait elsewhere, the
- * worker has to run out of work, the thread to wake up, to run Python and to wake the worker. Only
- * the stack of one that has run is read again, and counts if the thread did not run meanwhile, or
- * if a second reading gives the same.
+ * When a thread is looked at. A thread that has not run since has unchanged frames and NVTX ranges.
+ * Its event tells whether it has run (thread_runs.h), by a load. Without events CPU clocks are
+ * compared, one system call for each candidate. If clocks are unreliable (stolen_time.h), the
+ * number of its runs is read. Without an event a sole candidate is not looked at within
+ * ASYNC_PARENT_STILL_NS of the worker's last launch. To wait elsewhere by then, the worker would
+ * have to run out of work, and the thread to wake up, run Python and wake the worker. Only the
+ * stack of a thread that has run is read again. It counts if the thread did not run meanwhile, or
+ * if a second reading is equal.
  *
- * The stack: the candidate's Python frames and open NVTX ranges, below what was below its Python
- * frames at its own last launch.
+ * The stack: the candidate's Python frames and open NVTX ranges, below the outer frames of its own
+ * last launch.
  *
- * No locks, except launch_stack's for a new stack. What a thread leaves behind is reused, never
- * freed, because others may look at it.
+ * No locks, except launch_stack's for a new stack. Memory of a thread is reused, never freed,
+ * because other threads may look at it.
  */
 #ifndef CUPTI_TRACE_LAUNCH_ASYNC_PARENT_H
 #define CUPTI_TRACE_LAUNCH_ASYNC_PARENT_H
@@ -50,35 +49,40 @@ struct async_parent_launcher {
 	_Atomic uint64_t self; /* its pthread_self(); 0: free */
 	_Atomic uint64_t thread;
 	_Atomic uint32_t tid;
-	_Atomic uint64_t contexts;   /* that it has launched in, a bit each; 0: none */
-	_Atomic uint32_t last_stack; /* the id of its last launch's stack; 0: none */
-	_Atomic bool is_found;       /* by a worker: it has launched nothing yet */
+	_Atomic uint64_t contexts;   /* contexts of its launches, a bit each; 0: none */
+	_Atomic uint32_t last_stack; /* stack id of its last launch; 0: none */
+	_Atomic bool is_found;       /* found by a worker: it has launched nothing yet */
 };
 
 struct async_parent_worker;
 
-/* The calling thread as a worker; NULL: it is none, by its name. To be freed when it ends. */
+/*
+ * Creates the state of the calling thread as a worker. Returns NULL if it is none, by its name.
+ * Free at the thread's end.
+ */
 struct async_parent_worker *async_parent_worker_new(void);
 void async_parent_worker_free(struct async_parent_worker *worker);
 
-/* Its name, and a number that distinguishes workers by their names. */
+/* Returns its name, and a number that distinguishes workers by their names. */
 const char *async_parent_worker_name(const struct async_parent_worker *worker);
 uint32_t async_parent_worker_number(const struct async_parent_worker *worker);
 
 /*
- * Makes the calling thread, which has Python frames and is no worker, a candidate. To be freed when
- * the thread ends.
+ * Makes the calling thread, which has Python frames and is no worker, a candidate. Free at the
+ * thread's end.
  */
 struct async_parent_launcher *async_parent_launcher_new(void);
 void async_parent_launcher_free(struct async_parent_launcher *launcher);
 
-/* By the number of a context; 0: not known. Contexts share bits where there are more than 64. */
+/*
+ * Returns the bit of a context's number; 0: unknown. Contexts share bits if there are more than 64.
+ */
 static inline uint64_t async_parent_context(uint32_t context)
 {
 	return context ? UINT64_C(1) << context % 64 : 0;
 }
 
-/* The thread has launched in this context, with this stack. Nearly free. */
+/* Notes that the thread has launched in this context, with this stack. Nearly free. */
 static inline void async_parent_launcher_note(struct async_parent_launcher *launcher,
 					      uint32_t context, uint32_t stack)
 {
@@ -89,19 +93,19 @@ static inline void async_parent_launcher_note(struct async_parent_launcher *laun
 	atomic_store_explicit(&launcher->last_stack, stack, memory_order_relaxed);
 }
 
-/* The stack of a thread that waits. */
+/* Stack of a thread that waits. */
 struct async_parent_stack {
 	struct python_stack python;
 	struct nvtx_ranges ranges;
-	uint32_t last_stack; /* as in the launcher */
+	uint32_t last_stack; /* copy of the launcher's */
 };
 
-/* Sends a stack that is new, and returns its id; 0: it cannot be kept. */
+/* Sends a stack if it is new, and returns its id; 0: it cannot be kept. */
 typedef uint32_t (*async_parent_name)(struct sink *sink, const struct async_parent_stack *stack);
 
 /*
- * The id of the stack of the thread that waits for the calling worker now, which launches in this
- * context; 0: it is not known, or this is a signal's handler that has interrupted the same.
+ * Returns the stack id of the thread that waits for the calling worker now. The worker launches in
+ * `context`. Returns 0 if it is unknown, or in a signal handler that interrupts this function.
  */
 uint32_t async_parent_find(struct async_parent_worker *worker, uint32_t context, struct sink *sink,
 			   async_parent_name name);

@@ -7,7 +7,7 @@
 #include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/readable.h"
 
-/* How parameters lie; offsets are in bytes. */
+/* Layouts of parameters; offsets are in bytes. */
 enum shape {
 	SHAPE_UNKNOWN,
 	LAUNCH_RUNTIME,  /* kernel, grid, block, arguments, size_t shared, stream */
@@ -22,7 +22,7 @@ enum shape {
 	ALLOC_IN_POOL,   /* result, size, pool, stream */
 	ALLOC_PITCHED,   /* result, pitch's result, width, height */
 	ALLOC_3D,        /* address, pitch, width, height in one result; width, height, depth */
-	ALLOC_HANDLE,    /* result; how much is not easily told */
+	ALLOC_HANDLE,    /* result; its size is not easily known */
 	FREE,
 	FREE_IN_STREAM, /* address, stream */
 	SYNC_STREAM,    /* stream */
@@ -129,7 +129,7 @@ static void read_shape(const void *params, size_t offset, struct call_launch *la
 
 #define CONFIG_BYTES 40u
 
-/* The program's own configuration, which it may have wrong; NULL: not readable. */
+/* Returns the program's launch configuration, which may be wrong; NULL: not readable. */
 static const void *configuration(const void *params)
 {
 	uint64_t at = number_at(params, 0);
@@ -184,7 +184,7 @@ uint64_t call_params_copied(struct call_layout layout, const void *params)
 	}
 }
 
-/* Returns what the call has written where its first parameter points. */
+/* Returns the call's result, to which its first parameter points. */
 static uint64_t result_at(const void *params, size_t offset)
 {
 	const void *result = (const void *)(uintptr_t)number_at(params, offset);

@@ -10,7 +10,7 @@
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/unwind/unwind_thread.h"
 
-/* What calls do for a probe or when they fail, kept apart from what each does. */
+/* Keeps code for probes and failures apart from the path of each call. */
 #define SELDOM __attribute__((noinline, cold))
 
 #define CBIDS 1024
@@ -18,25 +18,25 @@
 
 /* Functions by callback id, of the driver and of the runtime. */
 struct probed {
-	const char *name; /* as programs write it; NULL: no such function */
+	const char *name; /* name as programs write it; NULL: no such function */
 	struct call_layout layout;
-	bool is_kernel;   /* launches one, whose name CUPTI gives */
-	bool is_enabled;  /* for a probe or for errors */
-	bool is_probed;   /* for a probe of its sort; any thread reads it */
-	bool tells_error; /* of another call, for which it has fired */
+	bool is_kernel;   /* launches a kernel, whose name CUPTI has */
+	bool is_enabled;  /* subscribed for a probe or for errors */
+	bool is_probed;   /* wanted by a probe; any thread reads it */
+	bool tells_error; /* returns the error of another call, which has fired for it */
 };
 _Static_assert(sizeof(struct probed) == 16, "found by a shift, at each call");
 static struct probed functions[DOMAINS][CBIDS];
 static bool is_indexed;
 
-/* The outermost call that the thread is in. */
+/* Outermost call that the thread is in. */
 static __thread struct own {
 	bool is_open;
 	uint32_t domain, correlation_id;
-	uint64_t start_ns; /* where that is of interest */
+	uint64_t start_ns; /* entry, if a probe wants it */
 } own;
 
-/* Looked up once: the compiler would do it again at each use. */
+/* Returns the address of `own`. The compiler would compute it again at each use. */
 static inline struct own *find_own(void)
 {
 	struct own *me = &own;
@@ -60,7 +60,9 @@ static const char *keep_name(const char *cupti_name)
 	return name;
 }
 
-/* Names live as long as the process: a thread may be at a probe at any time. */
+/*
+ * Indexes the functions. Names live as long as the process: a thread may be at a probe at any time.
+ */
 static void index_functions(const struct tracer *tracer)
 {
 	for (uint32_t i = 0; i < DOMAINS * CBIDS; i++) {
@@ -102,7 +104,7 @@ static bool is_needed(const struct tracer *tracer, const struct probed *f, uint3
 	       (probes & PROBE_BIT(api_error));
 }
 
-/* Chooses callbacks. One that is enabled stays so until the end. */
+/* Selects callbacks. A callback stays enabled until the end. */
 static void choose(struct tracer *tracer, uint32_t probes,
 		   bool (*is_followed)(uint32_t domain, uint32_t cbid), bool is_end)
 {
@@ -137,7 +139,7 @@ void call_probes_end(struct tracer *tracer, bool (*is_followed)(uint32_t domain,
 
 /* ---- the stack, as a chain of frame pointers ---- */
 
-/* What tracers follow; the kernel's limit on frames is lower by default. */
+/* Frames that tracers follow; the kernel's limit is lower by default. */
 #define CHAIN_MOST 254
 
 struct link {
@@ -149,7 +151,7 @@ struct chain {
 	struct link links[CHAIN_MOST];
 };
 
-/* The callers from the one of the callback on; NULL: not known. */
+/* Builds the chain of callers, from the caller of the callback on; NULL: unknown. */
 static const void *make_chain(struct chain *chain, const void *frame)
 {
 	uint32_t count;
@@ -165,7 +167,7 @@ static const void *make_chain(struct chain *chain, const void *frame)
 
 /* ---- firing ---- */
 
-/* A call at one of its ends. */
+/* Entry or exit of a call. */
 struct moment {
 	const struct probed *called;
 	const struct cupti_abi_callback_data *data;
@@ -274,7 +276,7 @@ static SELDOM void on_entry(const struct moment *at)
 			tell_copy(at);
 		break;
 	case CALL_FREE:
-		/* before another thread may be given the same memory */
+		/* before another thread may be given this memory */
 		if (probe_is_on(PROBE_free))
 			tell_release(at);
 		break;
@@ -314,7 +316,7 @@ void call_probes_on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	me = find_own();
 	is_own = me->is_open && me->correlation_id == data->correlation_id;
 	if (data->callback_site == CUPTI_ABI_API_ENTER) {
-		/* a part of that one */
+		/* part of the outer call */
 		if (is_own && me->domain == CUPTI_ABI_DOMAIN_RUNTIME_API &&
 		    domain == CUPTI_ABI_DOMAIN_DRIVER_API)
 			return;

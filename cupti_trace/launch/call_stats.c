@@ -9,18 +9,18 @@
 #include "cupti_trace/core/timeout.h"
 #include "cupti_trace/launch/launch_log.h"
 
-#define SETS 8u /* of sums: a power of two */
+#define SETS 8u /* sets of sums: a power of two */
 #define CBIDS 1024u
-#define ERRORS (GPU_CALL_LINE_ERRORS - 1) /* codes that are counted apart */
+#define ERRORS (GPU_CALL_LINE_ERRORS - 1) /* codes with a count of their own */
 
-/* Numbers only grow, so that what was sent can be taken from what there is. */
+/* Numbers only grow, so that the numbers sent can be subtracted. */
 struct sums {
 	_Atomic uint64_t calls, ns, bytes, nested, nested_ns, longest;
 	_Atomic uint64_t shortest; /* plus 1; 0: none */
 	_Atomic uint64_t buckets[GPU_CALL_BUCKETS];
 };
 
-/* The same of all sets at one time. */
+/* Sum of all sets at one time. */
 struct totals {
 	uint64_t calls, ns, bytes, nested, nested_ns, longest, shortest;
 	uint64_t buckets[GPU_CALL_BUCKETS], errors[ERRORS + 1];
@@ -29,15 +29,15 @@ struct totals {
 /* A function, or its copies of one kind. */
 struct called {
 	uint8_t domain, kind; /* as in struct gpu_event_calls */
-	bool tells_error;     /* of another call, which has counted it */
+	bool tells_error;     /* returns the error of another call, which has counted it */
 	const char *name;     /* CUPTI's */
 	struct sums *_Atomic sets[SETS];
-	_Atomic uint32_t codes[ERRORS];      /* of errors; 0: free */
-	_Atomic uint64_t errors[ERRORS + 1]; /* the last one: other codes */
+	_Atomic uint32_t codes[ERRORS];      /* error codes; 0: free */
+	_Atomic uint64_t errors[ERRORS + 1]; /* counts; the last one: all other codes */
 	struct totals *sent;
 };
 
-/* Of a function the first of its places; with kinds, one for each follows. */
+/* Index of a function's first place. With kinds, one place for each follows. */
 #define PLACES 4096u
 static struct {
 	struct api_amount amounts[2][CBIDS];
@@ -46,7 +46,7 @@ static struct {
 	struct called *list[PLACES];
 } functions = {.count = 1};
 
-/* The runtime's call that the thread is in. */
+/* Correlation id of the runtime call that the thread is in. */
 static __thread uint32_t outer_correlation;
 
 static uint32_t index_of(uint32_t domain)
@@ -111,7 +111,7 @@ static __attribute__((noinline, cold)) struct sums *make_sums(struct sums *_Atom
 	return made;
 }
 
-/* Returns the sums of the calling thread; NULL: out of memory. */
+/* Returns the sums of the calling thread; NULL when out of memory. */
 static struct sums *sums_of(struct called *called)
 {
 	struct sums *_Atomic *set = &called->sets[launch_log_tid() % SETS];
@@ -145,7 +145,7 @@ static void lower_to(_Atomic uint64_t *least, uint64_t value)
 		;
 }
 
-/* Errors are few, so all threads share them. */
+/* Counts an error. Errors are few, so all threads share the counters. */
 static void count_error(struct called *called, uint32_t code)
 {
 	uint32_t at = 0;
@@ -195,7 +195,7 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 
 	if (domain == CUPTI_ABI_DOMAIN_RUNTIME_API)
 		outer_correlation = 0;
-	/* one that was entered before callbacks were enabled has no time */
+	/* a call that was entered before callbacks were enabled has no time */
 	if (!sums || !data->correlation_data || *data->correlation_data == 0 ||
 	    *data->correlation_data > now)
 		return;
@@ -209,13 +209,14 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 		add(&sums->nested_ns, ns);
 	if (!result || *result == 0 || called->tells_error)
 		add(&sums->bytes, amount_of(domain, cbid, data));
-	else if (!is_nested) /* else the runtime's call fails, or the program is not to know */
+	else if (!is_nested) /* otherwise the runtime's call fails, or the program does not see the
+				error */
 		count_error(called, (uint32_t)*result);
 }
 
 /* ---- sending ---- */
 
-/* Adds up a function's sums of all threads. False: it was not called. */
+/* Adds up a function's sums of all threads. Returns false if it was not called. */
 static bool sum_up(const struct called *called, struct totals *all)
 {
 	bool any = false;
@@ -247,7 +248,7 @@ static bool sum_up(const struct called *called, struct totals *all)
 	return any;
 }
 
-/* The lines of a function: one, or more where there are many buckets. */
+/* Sends the lines of a function: one, or more if there are many buckets. */
 static void send_buckets(struct sink *sink, struct gpu_event *event, const struct totals *all,
 			 const struct totals *sent)
 {
@@ -262,7 +263,7 @@ static void send_buckets(struct sink *sink, struct gpu_event *event, const struc
 			continue;
 		if (e->bucket_count == GPU_CALL_LINE_BUCKETS) {
 			sink_put(sink, event);
-			/* all else is in that line */
+			/* everything else was in the first line */
 			*e = (struct gpu_event_calls){.function = e->function,
 						      .family = e->family,
 						      .kind = e->kind,
@@ -314,7 +315,7 @@ static void send_all(struct sink *sink)
 		if (!called->sent)
 			called->sent = calloc(1, sizeof(*called->sent));
 		if (!called->sent || memcmp(called->sent, &all, sizeof(all)) == 0)
-			continue; /* without memory, perhaps later */
+			continue; /* out of memory; perhaps later */
 		send_function(sink, called, &all, called->sent);
 		*called->sent = all;
 	}

@@ -6,9 +6,10 @@
 #include "cupti_trace/core/sink.h"
 #include "cupti_trace/launch/launch_log.h"
 
-#define DEPTH 32             /* of conditional nodes in bodies; CUDA's limit is lower */
-#define BODIES_MAX 1024u     /* of nodes whose creation has not ended; others are not sent */
-#define MOVED_MAX (1u << 20) /* nodes of one graph's bodies; others are not found */
+#define DEPTH 32         /* limit of nested conditional nodes; CUDA's is lower */
+#define BODIES_MAX 1024u /* limit of bodies in nodes that are being created; others are not sent \
+			  */
+#define MOVED_MAX (1u << 20) /* limit of nodes in one graph's bodies; others are not found */
 
 struct body {
 	uint32_t number;
@@ -20,12 +21,12 @@ struct clone {
 	uint64_t id;
 };
 
-/* What the calling thread builds; allocated at the first conditional node of a call. */
+/* The thread's state; allocated at the first conditional node of a call. */
 static __thread struct building {
-	/* conditional nodes whose creation has begun, the outermost first */
+	/* conditional nodes that are being created, the outermost first */
 	struct {
-		void *graph;         /* that the node is in */
-		uint32_t first_body; /* in `bodies` */
+		void *graph;         /* graph that contains the node */
+		uint32_t first_body; /* index in `bodies` */
 	} open[DEPTH];
 	uint32_t depth;
 	uint32_t body_count;
@@ -35,7 +36,7 @@ static __thread struct building {
 	uint32_t clone_count, clone_capacity;
 } * building;
 
-/* The innermost open node of a graph, counted from 1; 0: none. */
+/* Returns the innermost open node of a graph, counted from 1; 0: none. */
 static uint32_t find_open(const struct building *b, const void *graph)
 {
 	uint32_t at = b->depth;
@@ -97,7 +98,7 @@ void graph_bodies_node_created(struct tracer *tracer, const struct cupti_abi_gra
 
 	if (at == 0)
 		return;
-	/* those that are open within it were not created after all */
+	/* open nodes within it were not created after all */
 	close_to(b, at);
 	for (uint32_t i = b->open[at - 1].first_body; i < b->body_count; i++)
 		sink_put(&tracer->sink,

@@ -13,20 +13,20 @@
 
 /* Four to a cache line. */
 struct entry {
-	uint64_t time : 59;  /* when the launch was entered, in ticks; of an end, when, in ns */
-	uint64_t family : 2; /* enum gpu_launch_family, or one of those below */
+	uint64_t time : 59;  /* entry of the launch, in ticks; for an end, its time in ns */
+	uint64_t family : 2; /* enum gpu_launch_family, or a kind below */
 	uint64_t flags : 3;
 	uint32_t correlation_id;
-	uint32_t stack_id; /* of an end: the error */
+	uint32_t stack_id; /* for an end: the error */
 };
 _Static_assert(sizeof(struct entry) == 16, "four to a line");
 #define END_OF_LAUNCH 0
-#define IS_WAITED 1 /* in place of flags: no end, but launch_log_waited */
-#define WEIGHT 3    /* `stack_id`: how many launches the next one stands for */
+#define IS_WAITED 1 /* instead of flags: not an end, but launch_log_waited */
+#define WEIGHT 3    /* `stack_id` is the number of launches that the next one stands for */
 _Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_OWES) < 8, "three bits");
 
 struct ring {
-	/* a launch's, on one cache line */
+	/* used by each launch, on one cache line */
 	_Alignas(64) _Atomic uint32_t head; /* written by the owner */
 	_Atomic uint32_t tail;              /* written under drain_lock */
 	/* changed by the owner, under drain_lock */
@@ -34,31 +34,31 @@ struct ring {
 	struct entry *entries; /* `first`, or allocated */
 
 	uint32_t tid;
-	_Atomic bool orphaned; /* the owner ended */
+	_Atomic bool orphaned; /* the owner has ended */
 	struct ring *next;
-	/* under drain_lock: the weight of the launch with this id; 0: of none */
+	/* under drain_lock: the weight of the launch with this id; 0: none */
 	uint32_t weighed_id, weight;
-	uint64_t last_ns; /* of the launch that was sent last */
+	uint64_t last_ns; /* time of the launch that was sent last */
 	struct entry first[LAUNCH_LOG_FIRST];
 };
 
 /*
- * State for the whole process: the library has one instance and its hooks carry no context that
- * could hold it for each thread.
+ * State of the process: the library has one instance, and its hooks carry no context for a thread's
+ * state.
  */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct ring *) rings;
 static struct ticks_line line;      /* under drain_lock */
-static _Atomic uint64_t drained_ns; /* the last drain of all rings that is over began then */
+static _Atomic uint64_t drained_ns; /* start of the last complete drain of all rings */
 static pthread_key_t thread_end;
 static __thread struct launch_log_thread {
 	struct ring *ring; /* NULL: none yet */
-	bool is_ending;    /* it had one, which is orphaned */
+	bool is_ending;    /* the thread's ring is orphaned */
 } own;
 
 /*
- * Held to orphan a ring, and before one is freed. For ThreadSanitizer in the program: it sees locks
- * and free, not the atomics of a library that is not built with it.
+ * Held to orphan a ring, and before freeing one. For ThreadSanitizer in the program: it sees locks
+ * and free, but not the atomics of a library that is built without it.
  */
 static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -117,7 +117,7 @@ static struct ring *new_ring(void)
 	return ring;
 }
 
-/* For what destructors launch: a thread's launches are sent in their order. */
+/* Replaces the ring, for launches by destructors. A thread's launches are sent in order. */
 static struct ring *another_ring(struct sink *sink)
 {
 	struct guest guest;
@@ -128,7 +128,7 @@ static struct ring *another_ring(struct sink *sink)
 	return new_ring();
 }
 
-/* Returns whether what follows the entry says so: an end of the launch may come first. */
+/* Returns whether a later entry marks the launch as waited for; its end may come first. */
 static bool is_waited(const struct ring *ring, uint32_t at, uint32_t head)
 {
 	uint32_t id = ring->entries[at % ring->capacity].correlation_id;
@@ -194,7 +194,7 @@ static void send_end(struct sink *sink, const struct ring *ring, const struct en
 	sink_put(sink, &event);
 }
 
-/* So that the line spans what is drained now. */
+/* Extends the line to the present, so that it spans the entries to drain. */
 static uint64_t extend_line(void)
 {
 	struct ticks_point now = ticks_read_point();
@@ -214,7 +214,7 @@ static void drain_ring(struct sink *sink, struct ring *ring)
 		if (entry->family == END_OF_LAUNCH && !(entry->flags & IS_WAITED))
 			send_end(sink, ring, entry);
 		else if (entry->family == END_OF_LAUNCH)
-			continue; /* seen with the launch */
+			continue; /* taken into account with the launch */
 		else if (entry->family == WEIGHT)
 			note_weight(ring, entry);
 		else
@@ -232,7 +232,7 @@ static void free_ring(struct ring *ring)
 	free(ring);
 }
 
-/* Unlinks `ring`; new rings are only ever pushed at the front, so `link` is stable but for that. */
+/* Unlinks `ring`. New rings are only pushed at the front, so `link` is stable otherwise. */
 static void remove_ring(struct ring *ring)
 {
 	struct ring *front = ring;
@@ -274,7 +274,7 @@ void launch_log_drain_until(struct sink *sink, uint64_t ns)
 		launch_log_drain(sink);
 }
 
-/* An empty ring that was full: its thread launches fast. */
+/* Enlarges an empty ring that was full: its thread launches fast. */
 static void grow(struct ring *ring)
 {
 	struct entry *bigger;
@@ -303,7 +303,7 @@ static void empty_ring(struct sink *sink, struct ring *ring)
 	guest_leave(&guest);
 }
 
-/* By the owner. */
+/* Returns the head, for the owner. */
 static HOT_PATH_INLINE uint32_t head_of(const struct ring *ring)
 {
 	return atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -319,8 +319,10 @@ static HOT_PATH_INLINE struct entry *entry_at(const struct ring *ring, uint32_t 
 	return &ring->entries[head & (ring->capacity - 1)];
 }
 
-/* The entry that the calling thread fills in next, then publishes; drains its ring if it is
- * full. */
+/*
+ * Returns the entry that the calling thread fills in next, then publishes. Drains its ring if it is
+ * full.
+ */
 static struct entry *claim_entry(struct sink *sink, struct ring *ring)
 {
 	uint32_t head = head_of(ring);
@@ -335,7 +337,7 @@ static HOT_PATH_INLINE void publish_entry(struct ring *ring)
 	atomic_store_explicit(&ring->head, head_of(ring) + 1, memory_order_release);
 }
 
-/* Memory ran out. */
+/* Counts a launch that was lost for lack of memory. */
 static void count_lost(struct sink *sink)
 {
 	struct guest guest;
@@ -376,7 +378,7 @@ static HOT_PATH_INLINE void write_launch(struct entry *entry,
 				.stack_id = launch->stack_id};
 }
 
-/* The thread's first launch, or its ring is full, or there is no counter. */
+/* Adds a launch if it is the thread's first, its ring is full, or there is no counter. */
 static __attribute__((noinline)) void add_slowly(struct ring *ring, struct sink *sink,
 						 struct launch_log_launch launch)
 {
@@ -413,7 +415,7 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns,
 
 	if (!ring)
 		return;
-	/* the owner alone writes entries, so the last one is still there, drained or not */
+	/* the owner alone writes entries, so the last one is intact, drained or not */
 	entry = entry_at(ring, head_of(ring) - 1);
 	if (entry->family == END_OF_LAUNCH || entry->correlation_id != correlation_id)
 		return;

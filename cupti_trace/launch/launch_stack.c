@@ -23,23 +23,23 @@
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/text.h"
 
-#define WATCHED_CHECKS 20      /* of the program's code, after which what was to be unloaded is */
-#define WATCHED_NS 1500000000u /* this long at most */
+#define WATCHED_CHECKS 20 /* number of checks for unloaded code after an unload was announced */
+#define WATCHED_NS 1500000000u /* limit of their duration */
 
 /* Native frames below all Python frames of a stack. */
 struct base {
 	uint64_t hash;
-	uint32_t first, count; /* in base_pcs */
+	uint32_t first, count; /* range in base_pcs */
 	bool is_whole;
 };
 
 /*
- * One instance for the process, like the library itself. `generation` changes whenever ids are
- * forgotten; thread caches of an older one are not believed.
+ * One instance for the process. `generation` changes whenever ids are forgotten; thread caches of
+ * an older generation are void.
  */
 static struct {
 	pthread_mutex_t lock;
-	struct known_stack *list; /* of this generation */
+	struct known_stack *list; /* stacks of this generation */
 	uint32_t count, capacity;
 	struct hash_index index;
 	uint32_t next_id;
@@ -47,40 +47,40 @@ static struct {
 	uint32_t base_count, base_capacity;
 	uint64_t *base_pcs;
 	uint32_t base_pc_count, base_pc_capacity;
-	uint64_t loaded, unloaded; /* objects, when last looked */
-	uint64_t looked;           /* `loaded` when Python was looked for */
+	uint64_t loaded, unloaded; /* numbers of objects at the last check */
+	uint64_t looked;           /* `loaded` at the last search for Python */
 	struct code_map map;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1};
 static _Atomic uint32_t generation HOT_PATH_DATA = 1;
 
 static _Atomic uint64_t walks; /* since the process began */
 
-/* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
+/* Not 0: code is about to be unmapped, so each launch checks. Counts down with each check. */
 static _Atomic uint32_t watched_checks HOT_PATH_DATA;
-static _Atomic uint64_t watched_until_ns; /* at the latest */
-/* What the loader had loaded when a launch last looked: more may be in the place of other code. */
+static _Atomic uint64_t watched_until_ns; /* deadline of the checks */
+/* Number of loaded objects at the last check by a launch: new objects may replace other code. */
 static _Atomic uint64_t peeked_at HOT_PATH_DATA;
 
-/* All of a thread's stack, as it was captured. */
+/* A captured stack with everything that belongs to it. */
 struct captured {
 	struct unwind_stack native;
-	uint64_t sps[UNWIND_MAX_FRAMES]; /* set where there are Python frames or ranges */
+	uint64_t sps[UNWIND_MAX_FRAMES]; /* set if there are Python frames or ranges */
 	struct python_stack python;
 	struct nvtx_ranges ranges;
-	uint32_t handed_from; /* the id of the stack of the thread that waits for it; 0: none */
+	uint32_t handed_from; /* stack id of the thread that waits for this one; 0: none */
 };
 
-/* A thread's stacks of late, freed at its end. */
+/* A thread's recent stacks, freed at its end. */
 struct thread_cache {
 	struct stack_cache recent;
-	bool is_capturing; /* `captured` is in use, of which few pages ever are */
+	bool is_capturing; /* `captured` is in use; few of its pages ever are */
 	struct captured captured;
 };
 static __thread struct launch_stack_thread {
 	struct thread_cache *cache;
-	struct unwind_cache_thread *memo; /* where there is a cache */
-	uint32_t generation;              /* of what is in it */
-	/* at most one of these; both live until the thread ends */
+	struct unwind_cache_thread *memo; /* NULL without a cache */
+	uint32_t generation;              /* generation of the members above */
+	/* at most one is set; both live until the thread ends */
 	struct async_parent_worker *worker;
 	struct async_parent_launcher *launcher;
 } own;
@@ -103,7 +103,7 @@ static void make_key(void)
 	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
 }
 
-/* NULL where there is no memory. */
+/* Allocates the thread's cache; NULL when out of memory. */
 static __attribute__((noinline)) struct thread_cache *make_cache(void)
 {
 	struct thread_cache *cache = NULL;
@@ -157,7 +157,9 @@ void launch_stack_check_code(struct sink *sink)
 	is_new = count.loaded != table.looked;
 	table.looked = count.loaded;
 	pthread_mutex_unlock(&table.lock);
-	/* takes the loader's lock, which a thread that launches in a constructor holds: not in ours
+	/*
+	 * takes the loader's lock, which a thread that launches in a constructor holds: not under
+	 * ours
 	 */
 	if (is_new)
 		python_stack_look(sink);
@@ -181,7 +183,7 @@ void launch_stack_expect_unload(void)
 	atomic_store(&watched_checks, WATCHED_CHECKS);
 }
 
-/* Python needs no look here: what has just been mapped is checked soon. */
+/* Checks for unloaded code. Python needs no search here: new mappings are checked soon. */
 static __attribute__((noinline)) void look_for_unload(void)
 {
 	static _Atomic uint64_t seen;
@@ -189,7 +191,7 @@ static __attribute__((noinline)) void look_for_unload(void)
 	struct loader_count count;
 	struct guest guest;
 
-	/* nobody else counts the checks once the program has said goodbye */
+	/* the flusher no longer counts the checks once the program has said goodbye */
 	if (peeked == atomic_load(&peeked_at) && clock_now_ns() > atomic_load(&watched_until_ns)) {
 		atomic_store(&watched_checks, 0);
 		return;
@@ -211,7 +213,7 @@ static bool is_known(const void *records, uint32_t position, const void *key)
 	return ((const struct known_stack *)records)[position].hash == *(const uint64_t *)key;
 }
 
-/* The id of a new stack; 0: there are too many. */
+/* Returns the id of a new stack; 0: there are too many. */
 static uint32_t add_stack(uint64_t hash)
 {
 	if (table.count >= LAUNCH_STACKS_MAX ||
@@ -222,7 +224,10 @@ static uint32_t add_stack(uint64_t hash)
 	return table.next_id++;
 }
 
-/* The id of a stack, under the lock; 0: it cannot be kept. A new one is the last of the list. */
+/*
+ * Returns the id of a stack, under the lock; 0: it cannot be kept. A new one is the last of the
+ * list.
+ */
 static uint32_t get_id(uint64_t hash, bool *is_new)
 {
 	uint32_t at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
@@ -231,7 +236,7 @@ static uint32_t get_id(uint64_t hash, bool *is_new)
 	return *is_new ? add_stack(hash) : table.list[at].id;
 }
 
-/* The mapping of a pc, sent to the profiler if it was not yet. */
+/* Returns the mapping of a pc, which is sent if it is new. */
 static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 {
 	struct code_map_entry *entry = code_map_look(&table.map, pc);
@@ -254,9 +259,12 @@ static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 
 /* ---- what is below the Python frames ---- */
 
-#define BASES_MAX 4096u /* of one generation; further stacks have none */
+#define BASES_MAX 4096u /* limit for one generation; further stacks have none */
 
-/* Keeps the native frames outside of the outermost Python frame, for the thread's handovers. */
+/*
+ * Keeps the native frames outside of the outermost Python frame, for work that the thread gives to
+ * workers.
+ */
 static uint32_t add_base(const struct gpu_event_frame *frames, uint32_t count, bool is_whole)
 {
 	struct base base = {.first = table.base_pc_count, .is_whole = is_whole};
@@ -287,7 +295,7 @@ static uint32_t add_base(const struct gpu_event_frame *frames, uint32_t count, b
 	return table.base_count;
 }
 
-/* That of a stack; NULL: it has none, or is not of this generation. */
+/* Returns the base of a stack; NULL: it has none, or is of another generation. */
 static const struct base *find_base(uint32_t stack)
 {
 	uint32_t at = table.count ? stack - table.list[0].id : 0;
@@ -305,8 +313,9 @@ static struct {
 	struct python_merged origins[GPU_STACK_MAX_FRAMES];
 } sent;
 
-/* How many frames are left out: CUDA's libraries', but for the runtime's function that has called
- * the driver's.
+/*
+ * Returns the number of omitted frames: those of CUDA's libraries, except for the runtime's
+ * function that called the driver.
  */
 static uint32_t count_left_out(struct sink *sink, const char *function,
 			       const struct unwind_stack *native)
@@ -325,7 +334,7 @@ static uint32_t count_left_out(struct sink *sink, const char *function,
 	return is_runtime && !starts_with(function, "cuda") ? count - 1 : count;
 }
 
-/* Returns the stack's base. */
+/* Sends a stack. Returns its base. */
 static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 			   const struct captured *stack)
 {
@@ -344,7 +353,7 @@ static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 	natives.count = count - first;
 	event.stack.count = python_stack_merge(sink, &natives, &stack->python, frames, origins,
 					       GPU_STACK_MAX_FRAMES, &is_cut, &is_ordered);
-	/* where the order is not known, what is below the Python frames is neither */
+	/* without an order, the frames below the Python frames are unknown */
 	base = is_ordered ? add_base(frames, event.stack.count, stack->native.is_whole && !is_cut)
 			  : 0;
 	if (stack->ranges.count > 0)
@@ -365,7 +374,7 @@ static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 	return base;
 }
 
-/* The id of a stack that this thread has not seen lately. */
+/* Returns the id of a stack that this thread has not seen lately. */
 static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 			const struct captured *stack)
 {
@@ -403,8 +412,8 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 }
 
 /*
- * Hashes a stack as it is recognized without a walk, by another number than after one: of its words
- * and Python's frames. These are hashed apart, so that neither waits for the other.
+ * Hashes a stack that is recognized without a walk: its words and Python frames. The number differs
+ * from that after a walk. Both are hashed independently, so that neither waits for the other.
  */
 static uint64_t hash_recognized(uint64_t words, uint64_t python, const char *function,
 				uint32_t handed_from)
@@ -423,8 +432,8 @@ struct site {
 };
 
 /*
- * Takes the stack with the NVTX ranges that are open, which are placed by stack pointers. A
- * function of its own, so that other launches do not pay for its stack.
+ * Takes the stack with the open NVTX ranges, which are placed by stack pointers. A separate
+ * function, so that other launches do not pay for its large stack frame.
  */
 static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
 {
@@ -447,7 +456,7 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	if (nvtx_has_open()) {
 		capture_with_ranges(sink, stack);
 	} else {
-		/* once: another thread may find the interpreter now */
+		/* read once: another thread may find the interpreter now */
 		bool has_python = python_stack_is_there();
 
 		unwind_from(site->frame, &stack->native, has_python ? stack->sps : NULL);
@@ -475,11 +484,11 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	return id;
 }
 
-/* A launch from the handler of a signal that came during another's capture, or without memory. */
+/* Captures in a signal handler that interrupted another capture, or without memory for a cache. */
 static __attribute__((noinline)) uint32_t
 capture_on_stack(struct sink *sink, const struct site *site, struct thread_cache *cache)
 {
-	struct captured stack; /* large: what counts is set */
+	struct captured stack; /* large, so not initialised */
 
 	return capture_into(&stack, sink, site, cache);
 }
@@ -501,8 +510,8 @@ capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache 
 }
 
 /*
- * Sends the stack of a thread that waits for a worker: its Python frames and ranges, below what was
- * below its Python frames at its last launch.
+ * Sends the stack of a thread that waits for a worker: its Python frames and ranges, below the
+ * outer frames of its last launch.
  */
 static void send_waiter(struct sink *sink, uint32_t id, const struct async_parent_stack *stack)
 {
@@ -512,7 +521,7 @@ static void send_waiter(struct sink *sink, uint32_t id, const struct async_paren
 	struct gpu_event event = {.type = GPU_EVENT_STACK};
 	const struct python_stack_natives none = {0};
 	uint32_t natives = base ? base->count : 0, count;
-	bool is_cut, is_ordered; /* the Python frames have their order; what is outside follows */
+	bool is_cut, is_ordered; /* the Python frames are in order; the base follows */
 
 	count = python_stack_merge(sink, &none, &stack->python, frames, origins,
 				   GPU_STACK_MAX_FRAMES, &is_cut, &is_ordered);
@@ -534,7 +543,7 @@ static void send_waiter(struct sink *sink, uint32_t id, const struct async_paren
 	sink_put(sink, &event);
 }
 
-/* A async_parent_name. */
+/* Implements async_parent_name. */
 static uint32_t name_waiter(struct sink *sink, const struct async_parent_stack *stack)
 {
 	uint64_t hash = hash_step(hash_seed.first, 3, 0);
@@ -557,7 +566,7 @@ static uint32_t name_waiter(struct sink *sink, const struct async_parent_stack *
 	return id;
 }
 
-/* The known stack by one of the other guesses; NULL: there is none. */
+/* Returns the known stack of another guess; NULL: there is none. */
 static __attribute__((noinline)) const struct known_stack *
 recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, const struct site *site,
 		uint64_t python, uint32_t *id)
@@ -577,7 +586,7 @@ recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, cons
 	return found;
 }
 
-/* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
+/* Returns the id of the calling thread's stack. For a worker, finds its parent first. */
 static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *sink,
 				  const char *function, const void *frame, uint32_t context)
 {

@@ -11,7 +11,7 @@
 #include "cupti_trace/launch/recorded_range.h"
 #include "symbolize/util/hash.h"
 
-/* The number of a started range: serial number, thread, place in the thread's `started`. */
+/* Number of a started range: serial number, thread, place in the thread's `started`. */
 #define SLOT_BITS 6
 #define THREAD_BITS 12
 _Static_assert(NVTX_DEPTH_MAX == 1 << SLOT_BITS, "a slot for each range of a thread");
@@ -23,7 +23,7 @@ struct range {
 	uint32_t name;
 	uint32_t domain;
 	uint64_t started; /* its number; 0: it was pushed */
-	bool is_chosen;   /* it chooses what is recorded */
+	bool is_chosen;   /* its name selects what is recorded */
 	struct nvtx_place place;
 };
 
@@ -31,16 +31,18 @@ struct thread {
 	uint32_t number;
 	_Atomic uint64_t self; /* its pthread_self(); 0: it has ended */
 	uint32_t count;
-	uint32_t started_count; /* of these */
+	uint32_t started_count; /* number of started ranges */
 	uint64_t serial;
-	_Atomic uint64_t started[NVTX_DEPTH_MAX]; /* numbers; 0: free, or ended by some thread */
-	_Atomic uint64_t chosen;                  /* of these, a bit each */
-	uint32_t depth[NVTX_DOMAINS_MAX];         /* pushed and not popped */
-	uint32_t ignored[NVTX_DOMAINS_MAX];       /* the last of these, that are not in the list */
+	_Atomic uint64_t
+		started[NVTX_DEPTH_MAX];    /* their numbers; 0: free, or ended by some thread */
+	_Atomic uint64_t chosen;            /* bit set of started ranges that select */
+	uint32_t depth[NVTX_DOMAINS_MAX];   /* pushed and not popped */
+	uint32_t ignored[NVTX_DOMAINS_MAX]; /* number of innermost pushed ranges that are not in the
+					       list */
 	struct range ranges[NVTX_DEPTH_MAX];
 };
 
-/* Threads by number. Freed ones are reused but never released: late ends may look at them. */
+/* Threads by number. Freed ones are reused but never released: late ends may read them. */
 static struct {
 	pthread_mutex_t lock;
 	struct thread *_Atomic threads[NVTX_THREADS_MAX];
@@ -55,7 +57,7 @@ static bool has_key;
 _Atomic bool nvtx_in_use HOT_PATH_DATA;
 static bool in_stacks = true, as_choice;
 static _Atomic uint64_t past_limit, folded; /* ranges since nvtx_count_missing */
-static _Atomic uint32_t others[OTHERS_MAX]; /* names of ranges that choose nothing; 0: free */
+static _Atomic uint32_t others[OTHERS_MAX]; /* names of ranges that select nothing; 0: free */
 static _Atomic uint32_t others_told;
 static __thread struct thread *own;
 
@@ -68,8 +70,8 @@ void nvtx_follow(bool stacks, bool choice)
 /* ---- threads ---- */
 
 /*
- * Returns whether a range that was started is chosen. Read before its number is taken out of
- * `started`, by whoever then ends it: from there on its place may be another range's.
+ * Returns whether a started range selects. The thread that ends the range must call this before it
+ * takes the range's number out of `started`: afterwards its place may be another range's.
  */
 static bool is_chosen(struct thread *thread, uint32_t slot)
 {
@@ -85,7 +87,10 @@ static void at_thread_end(void *data)
 	for (uint32_t i = 0; i < thread->count; i++)
 		if (thread->ranges[i].is_chosen && !thread->ranges[i].started)
 			recorded_range_leave();
-	/* the chosen ones are the process's, and stay open until some thread ends them */
+	/*
+	 * started ranges that select belong to the process, and stay open until some thread ends
+	 * them
+	 */
 	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
 		if (!is_chosen(thread, i))
 			atomic_store(&thread->started[i], 0);
@@ -99,7 +104,7 @@ static void make_key(void)
 	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
 }
 
-/* Reuses the record of a thread that has ended, but for what keeps the numbers of ranges apart. */
+/* Reuses the record of a thread that has ended, except for the serial numbers of ranges. */
 static struct thread *reuse_thread(void)
 {
 	struct thread *thread = table.threads[table.free[--table.free_count]];
@@ -129,7 +134,7 @@ static struct thread *new_thread(void)
 	return thread;
 }
 
-/* The calling thread's; NULL if there is no room for one more. */
+/* Returns the calling thread's record; NULL if there is no room for one more. */
 static struct thread *own_thread(void)
 {
 	struct thread *thread = own;
@@ -161,7 +166,7 @@ static void drop(struct thread *thread, uint32_t at)
 	memmove(range, range + 1, (thread->count - at) * sizeof(*range));
 }
 
-/* Drops those that some thread has ended. */
+/* Drops ranges that some thread has ended. */
 static void sweep(struct thread *thread)
 {
 	for (uint32_t i = thread->count; i-- > 0 && thread->started_count > 0;) {
@@ -172,7 +177,7 @@ static void sweep(struct thread *thread)
 	}
 }
 
-/* Counts a range that stacks do not show by its name. `is_open`: they show it at all. */
+/* Counts a range that stacks do not show by its full name. `is_open`: they show it folded. */
 static void count_missing(uint32_t domain, uint32_t name, bool is_open)
 {
 	if (!in_stacks)
@@ -183,7 +188,7 @@ static void count_missing(uint32_t domain, uint32_t name, bool is_open)
 		atomic_fetch_add_explicit(&folded, 1, memory_order_relaxed);
 }
 
-/* Notes a range that chooses nothing, by its name, while there is room for one more. */
+/* Notes the name of a range that selects nothing, while there is room for one more. */
 static void note_other(uint32_t name)
 {
 	for (uint32_t i = 0; i < OTHERS_MAX; i++) {
@@ -223,7 +228,10 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
 	}
 	if (thread->started_count > 0)
 		sweep(thread);
-	/* what is not in the list is always the last of its domain: pop could not know otherwise */
+	/*
+	 * a range that is not in the list is always the last of its domain: pop could not know
+	 * otherwise
+	 */
 	if (thread->ignored[domain] > 0 || thread->count == NVTX_DEPTH_MAX) {
 		thread->ignored[domain]++;
 		count_missing(domain, name, false);
@@ -258,7 +266,7 @@ int nvtx_pop(uint32_t domain)
 
 /* ---- started ranges ---- */
 
-/* NVTX_DEPTH_MAX: all are taken, by threads before that had this number, too. */
+/* Returns a free place. NVTX_DEPTH_MAX: all are taken, by former threads of this number, too. */
 static uint32_t free_slot(const struct thread *thread)
 {
 	uint32_t slot = 0;
@@ -401,8 +409,8 @@ uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges)
 }
 
 /*
- * Before which of the frames a range goes: inside both its native and its Python frame. The
- * interpreter's own frames may have given way to Python's: then the next one outwards counts.
+ * Returns the frame before which a range goes: inside both its native and its Python frame. Python
+ * frames may have replaced the interpreter's own: then the next frame outwards counts.
  */
 static uint32_t find_position(const struct python_merged *origins, uint32_t count, uint32_t native,
 			      uint32_t python)
@@ -428,7 +436,7 @@ uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges, uint32
 		uint32_t at = find_position(origins, count, native > first ? native - first : 0,
 					    ranges->open[i].python);
 
-		/* never outside of one that was opened before */
+		/* never outside of a range that was opened before */
 		position = at < position ? at : position;
 		positions[i] = position;
 	}

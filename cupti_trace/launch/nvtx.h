@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The NVTX ranges that a thread has open, for its launch stacks.
+ * Keeps the open NVTX ranges of each thread, for its launch stacks.
  *
- * Push and pop: each thread has one list of open ranges, in the order in which they were opened. In
- * NVTX each domain is a stack of its own, so pop takes the last range of its domain, wherever that
- * is in the list. Start and end: a range may end on any thread; while open it counts as open on the
- * thread that started it. That thread drops it from its list when it next looks; so nothing here is
- * locked, but for the start and end of a thread's use of NVTX and for new names.
+ * Push and pop: each thread has one list of open ranges, in order of opening. In NVTX each domain
+ * is a stack of its own, so pop takes the last range of its domain, wherever that is in the list.
  *
- * A range remembers where it was opened (nvtx_place.h), and a launch puts the open ones among its
- * frames. What a thread leaves open at its end is closed then, but for started ranges that choose
- * what is recorded: these are the process's, and any thread may still end them. The list is
+ * Start and end: a range may end on any thread; while open it counts as open on the thread that
+ * started it. That thread drops an ended range when it next looks. So only the start and end of a
+ * thread's use of NVTX, and new names, take a lock.
+ *
+ * A range remembers the place where it was opened (nvtx_place.h), and a launch puts the open ones
+ * among its frames. A thread's open ranges are closed at its end. Started ranges that select what
+ * is recorded stay open: they belong to the process, and any thread may end them. The list is
  * bounded: ranges deeper than NVTX_DEPTH_MAX are only counted, until their domain is popped back to
- * that depth; the balance of pushes and pops stays right.
+ * that depth. The balance of pushes and pops stays right.
  */
 #ifndef CUPTI_TRACE_LAUNCH_NVTX_H
 #define CUPTI_TRACE_LAUNCH_NVTX_H
@@ -30,20 +31,23 @@
 	4096 /* live threads that have used NVTX; ranges of further ones are ignored */
 
 /*
- * To be called first: whether ranges are for launch stacks (--nvtx), and whether those that
- * recorded_range.h matches choose what is recorded (--range). Without it they are for launch
- * stacks.
+ * Initialises; call first. `in_stacks`: launch stacks show ranges (--nvtx). `as_choice`: ranges
+ * that recorded_range.h matches select what is recorded (--range). If never called, stacks show
+ * ranges.
  */
 void nvtx_follow(bool in_stacks, bool as_choice);
 
 /*
  * Opens a range of this name (nvtx_names.h) on the calling thread. `sp` is the stack pointer in the
- * program's code that called us. Returns its depth among the ranges of the domain, from 0 on;
- * NVTX_ABI_NO_PUSH_POP_TRACKING where ranges are not followed.
+ * program's code that called us. Returns its depth among the ranges of the domain, from 0 on, or
+ * NVTX_ABI_NO_PUSH_POP_TRACKING if ranges are not followed.
  */
 int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp);
 
-/* Closes the domain's last one; its depth, or NVTX_ABI_NO_PUSH_POP_TRACKING if there is none. */
+/*
+ * Closes the domain's last range. Returns its depth, or NVTX_ABI_NO_PUSH_POP_TRACKING if there is
+ * none.
+ */
 int nvtx_pop(uint32_t domain);
 
 /* Opens a range that any thread may end. Returns its number; 0 if it is not followed. */
@@ -51,56 +55,59 @@ uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp);
 void nvtx_end(uint64_t range);
 
 /*
- * Counts in the sink what was opened since the last such call and is not in stacks by its name:
- * ranges past a limit, and those with a folded one.
+ * Counts in the sink the ranges since the last call that stacks do not show by their full names:
+ * past a limit, or folded.
  */
 void nvtx_count_missing(struct sink *sink);
 
 /*
- * Sends the first names of ranges that were opened and choose nothing, where ranges choose what is
- * recorded: each once, some in all, whether stacks have them or not.
+ * Sends the first names of opened ranges that select nothing, if ranges select what is recorded.
+ * Sends each once, up to a limit, whether stacks show them or not.
  */
 void nvtx_tell_others(struct sink *sink);
 
-/* The open ranges of a launch's thread and where they belong: see nvtx_place.h. */
+/* The open ranges of a launch's thread and their places: see nvtx_place.h. */
 struct nvtx_ranges {
 	uint32_t count;
 	struct {
 		uint32_t name;
-		uint32_t native, python; /* frames' indices; past the last: in none */
+		uint32_t native, python; /* indices of frames; past the last: in none */
 	} open[NVTX_DEPTH_MAX];          /* in the order of opening */
 };
 
-/* Whether any thread has had ranges that stacks show. */
+/* Set once any thread has had ranges that stacks show. */
 extern _Atomic bool nvtx_in_use;
 
 bool nvtx_thread_has_open(void);
 
-/* Returns whether the calling thread may have open ranges. Nearly free where NVTX is not used. */
+/* Returns whether the calling thread may have open ranges. Nearly free without NVTX. */
 static HOT_PATH_INLINE bool nvtx_has_open(void)
 {
 	return unlikely(atomic_load_explicit(&nvtx_in_use, memory_order_relaxed)) &&
 	       nvtx_thread_has_open();
 }
 
-/* The calling thread's, for a launch with this stack, `sps` being its frames' stack pointers. */
+/*
+ * Reads the calling thread's ranges for a launch with this stack; `sps` are its frames' stack
+ * pointers.
+ */
 void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 	       const struct python_stack *python, struct nvtx_ranges *out);
 
 /*
- * Does the same for another thread, by its pthread_self(), for its Python frames alone: as it is
- * now, if the thread does nothing meanwhile.
+ * Reads the ranges of another thread, by its pthread_self(), for its Python frames alone. Right if
+ * the thread does nothing meanwhile.
  */
 void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_ranges *out);
 
-/* Continues a hash with all that identifies these ranges. */
+/* Continues a hash with everything that identifies these ranges. */
 uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges);
 
 /*
- * Inserts the ranges into `count` frames and sends their names. origins[] holds where each frame
- * came from, with native indices less `first`, the number of native frames left out.
- * At most GPU_STACK_MAX_FRAMES come out; *is_cut is set if there were more. Returns how many. Not
- * thread-safe: the caller locks.
+ * Inserts the ranges into `count` frames and sends their names. origins[] holds the source of each
+ * frame, with native indices less `first`, the number of native frames left out. Returns the number
+ * of frames, up to GPU_STACK_MAX_FRAMES; *is_cut is set if there were more. Not thread-safe: the
+ * caller locks.
  */
 uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges, uint32_t first,
 		     const struct python_merged *origins, struct gpu_event_frame *frames,

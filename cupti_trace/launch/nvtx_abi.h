@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of NVTX's binary interface to tools that is used, declared here so that building needs
- * no NVTX headers. Source: NVTX 3, nvtx3/nvToolsExt.h, nvtx3/nvToolsExtPayload.h, and
- * nvtxTypes.h and nvtxExtTypes.h in nvtx3/nvtxDetail. Where those are installed,
- * tests/unit/test_nvtx_abi.c compares every value, offset and signature.
+ * Declares the part of NVTX's binary interface to tools that is used, so that building needs no
+ * NVTX headers.
  *
- * NVTX lies in the program itself. At its first call there it loads the library that
- * NVTX_INJECTION64_PATH names and calls its InitializeInjectionNvtx2 with a function that hands out
- * tables. The table NVTX_ABI_TABLE_CALLBACKS has a function that gives, for each module, an array
- * of places of function pointers: what the tool puts there is called from then on, what it leaves
- * alone does nothing. A program may hold several copies of NVTX; each does this for itself.
+ * Source: NVTX 3, nvtx3/nvToolsExt.h, nvtx3/nvToolsExtPayload.h, and nvtxTypes.h and nvtxExtTypes.h
+ * in nvtx3/nvtxDetail. If those are installed, tests/unit/test_nvtx_abi.c compares every value,
+ * offset and signature.
  *
- * Each extension of NVTX does the same at its own first call, after NVTX itself, and calls
- * InitializeInjectionNvtxExtension with a description of its tables. That of payloads has functions
- * which push, pop, start and end ranges of NVTX's own domains: a range that one interface opened
- * may be closed by the other.
+ * NVTX is compiled into the program. At its first call it loads the library that
+ * NVTX_INJECTION64_PATH names and calls its InitializeInjectionNvtx2, with a function that returns
+ * tables. The table NVTX_ABI_TABLE_CALLBACKS has a function that returns an array of function
+ * pointers for each module. The tool overwrites pointers to be called; the others do nothing. A
+ * program may hold several copies of NVTX, each of which does this.
+ *
+ * At its own first call, each extension of NVTX calls InitializeInjectionNvtxExtension with a
+ * description of its tables. The payload extension has functions which push, pop, start and end
+ * ranges of NVTX's own domains. A range that one interface opened may be closed by the other.
  */
 #ifndef CUPTI_TRACE_LAUNCH_NVTX_ABI_H
 #define CUPTI_TRACE_LAUNCH_NVTX_ABI_H
@@ -26,10 +27,10 @@
 #define NVTX_ABI_PATH_ENV "NVTX_INJECTION64_PATH"
 #define NVTX_ABI_TABLE_CALLBACKS 1u
 
-/* What push and pop return where ranges are not followed. */
+/* Result of push and pop if ranges are not followed. */
 #define NVTX_ABI_NO_PUSH_POP_TRACKING (-2)
 
-/* Modules, of those tables that are filled. */
+/* Modules of the tables that are filled. */
 enum { NVTX_ABI_MODULE_CORE = 1, NVTX_ABI_MODULE_CORE2 = 5 };
 
 /* Places in the table of NVTX_ABI_MODULE_CORE. */
@@ -60,7 +61,7 @@ enum {
 
 typedef void (*nvtx_abi_function)(void);
 
-/* nvtxEventAttributes_t. A later version may be longer: `size` is what the caller has. */
+/* nvtxEventAttributes_t. A later version may be longer: `size` is the caller's. */
 struct nvtx_abi_attributes {
 	uint16_t version;
 	uint16_t size;
@@ -70,11 +71,11 @@ struct nvtx_abi_attributes {
 	int32_t payload_type;
 	int32_t reserved;
 	uint64_t payload;
-	int32_t message_type; /* what `message` is */
+	int32_t message_type; /* type of `message` */
 	union {
 		const char *ascii;
 		const wchar_t *wide;
-		const void *registered; /* what DomainRegisterString returned */
+		const void *registered; /* result of DomainRegisterString */
 	} message;
 };
 
@@ -92,7 +93,7 @@ enum {
 /* NvtxExportTableCallbacks. Domains and registered strings are pointers that only we read. */
 struct nvtx_abi_callbacks {
 	size_t struct_size;
-	/* returns 1, or 0 for a module it does not know; *size: places in the table */
+	/* returns 1, or 0 for an unknown module; *size: places in the table */
 	int (*get_table)(uint32_t module, nvtx_abi_function ***table, unsigned int *size);
 };
 
@@ -113,14 +114,14 @@ enum {
 	NVTX_ABI_PAYLOAD_SIZE = 7,
 };
 
-/* nvtxExtModuleSegment_t. A slot with 0 is free: what the tool puts there is called. */
+/* nvtxExtModuleSegment_t. A slot with 0 is free: the tool stores a function there. */
 struct nvtx_abi_segment {
 	size_t id;
 	size_t slot_count;
 	intptr_t *slots;
 };
 
-/* nvtxExtModuleInfo_t. A later version may be longer: `struct_size` is what the caller has. */
+/* nvtxExtModuleInfo_t. A later version may be longer: `struct_size` is the caller's. */
 struct nvtx_abi_extension {
 	uint16_t version;
 	uint16_t struct_size;
@@ -142,11 +143,11 @@ struct nvtx_abi_payload {
 /* nvtxPayloadSchemaEntry_t */
 struct nvtx_abi_entry {
 	uint64_t flags;
-	uint64_t type; /* one of those below, another one, or a schema */
+	uint64_t type; /* a type below, another one, or a schema */
 	const char *name;
 	const char *description;
-	uint64_t detail; /* of an array: its length */
-	uint64_t offset; /* 0: behind the entry before, by its alignment */
+	uint64_t detail; /* length of an array */
+	uint64_t offset; /* 0: after the entry before, by its alignment */
 	const void *semantics;
 	const void *reserved;
 };
@@ -154,7 +155,7 @@ struct nvtx_abi_entry {
 /* Flags of an entry. */
 #define NVTX_ABI_ENTRY_IS_POINTER (UINT64_C(1) << 1)
 #define NVTX_ABI_ENTRY_ARRAY (UINT64_C(7) << 4)    /* mask: the kind of array */
-#define NVTX_ABI_ENTRY_MEANING (UINT64_C(3) << 10) /* mask: what it is of the event */
+#define NVTX_ABI_ENTRY_MEANING (UINT64_C(3) << 10) /* mask: meaning for the event */
 
 enum {
 	NVTX_ABI_ENTRY_ARRAY_FIXED = 1 << 4,
@@ -174,7 +175,7 @@ enum {
 	NVTX_ABI_ENTRY_REGISTERED = 80,
 };
 
-/* nvtxPayloadSchemaAttr_t and nvtxPayloadEnumAttr_t, of which fields are set by their masks. */
+/* nvtxPayloadSchemaAttr_t and nvtxPayloadEnumAttr_t. Masks tell which fields are set. */
 struct nvtx_abi_schema {
 	uint64_t fields;
 	const char *name;
@@ -183,7 +184,7 @@ struct nvtx_abi_schema {
 	const struct nvtx_abi_entry *entries;
 	size_t entry_count;
 	size_t size;
-	size_t alignment; /* of entries, at most, if NVTX_ABI_SCHEMA_HAS_ALIGNMENT */
+	size_t alignment; /* maximum for entries, if NVTX_ABI_SCHEMA_HAS_ALIGNMENT */
 	uint64_t id;
 	void *extension;
 };
@@ -202,16 +203,18 @@ struct nvtx_abi_enumeration {
 #define NVTX_ABI_SCHEMA_HAS_ID (UINT64_C(1) << 8)
 #define NVTX_ABI_ENUMERATION_HAS_ID (UINT64_C(1) << 5)
 
-/* Ids of schemas from here on are the tool's; those below, the program's. */
+/* Ids of schemas from here on are the tool's; lower ones are the program's. */
 #define NVTX_ABI_SCHEMA_FIRST_OF_TOOL (UINT64_C(1) << 32)
 
 /* ---- exports ---- */
 
-/* Begins: what this library exports to NVTX 3, and to libnvToolsExt.so of NVTX 2. 1: success. */
+/*
+ * Starts the library; exported to NVTX 3, and to libnvToolsExt.so of NVTX 2. Returns 1 for success.
+ */
 int InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table);
 int InitializeInjectionNvtx(nvtx_abi_get_export_table get_export_table);
 
-/* Exported to extensions of NVTX 3. 1: success. */
+/* Starts an extension of NVTX 3; exported to it. Returns 1 for success. */
 int InitializeInjectionNvtxExtension(struct nvtx_abi_extension *extension);
 
 #endif

@@ -14,7 +14,7 @@ static size_t count_hexadecimal(const char *at)
 	return n;
 }
 
-/* The length of a UUID that begins here; 0: none does. */
+/* Returns the length of a UUID that begins here; 0: none does. */
 static size_t uuid_at(const char *at)
 {
 	static const uint8_t groups[] = {8, 4, 4, 4, 12};
@@ -30,7 +30,7 @@ static size_t uuid_at(const char *at)
 	return isalnum((unsigned char)at[length]) ? 0 : length;
 }
 
-/* The length of a word that is a number as a whole; 0: it is none. */
+/* Returns the length of a word that is a number as a whole; 0: it is none. */
 static size_t number_at(const char *at)
 {
 	size_t prefix = at[0] == '0' && (at[1] == 'x' || at[1] == 'X') ? 2 : 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages of NVTX that differ in numbers alone are one when these are folded: "step 12345" is
- * "step N". Numbers are runs of digits, hexadecimal ones of 8 digits and more or behind 0x, and
- * UUIDs.
+ * Folds messages of NVTX that differ only in numbers into one: "step 12345" becomes "step N".
+ * Numbers are UUIDs, runs of digits, and hexadecimal ones with 8 or more digits or after 0x.
  */
 #ifndef CUPTI_TRACE_LAUNCH_NVTX_FOLD_H
 #define CUPTI_TRACE_LAUNCH_NVTX_FOLD_H

@@ -13,11 +13,11 @@
 
 #define FAMILIES NVTX_NAMES_MAX /* a power of two */
 
-/* Parts of a limit of names or bytes: for messages with numbers, and with folded ones besides. */
+/* Share of a limit for messages with numbers; the rest is for folded and other ones. */
 #define FOR_NUMBERED(number) ((number) - (number) / 4)
 #define FOR_FOLDED(number) ((number) - (number) / 8)
 
-#define FOLDED 0x8000u /* in the domain of a name: it is a family's */
+#define FOLDED 0x8000u /* flag in a name's domain: it stands for a family */
 
 struct name {
 	const char *text;
@@ -28,12 +28,12 @@ struct name {
 	bool sent;
 };
 
-/* Static and never freed: untouched pages cost nothing where NVTX is not used. */
+/* Static and never freed: untouched pages cost nothing without NVTX. */
 static struct {
-	pthread_mutex_t lock;                  /* of adding */
+	pthread_mutex_t lock;                  /* held to add names */
 	_Atomic uint32_t slots[SLOTS];         /* ids; 0: free */
 	struct name names[NVTX_NAMES_MAX + 2]; /* by id */
-	/* of families, by hash: names that are not folded. Several may share a place. */
+	/* number of unfolded names of each family, by hash. Several families may share a place. */
 	uint16_t members[FAMILIES];
 	uint32_t count;
 	char bytes[NVTX_NAME_BYTES];
@@ -47,7 +47,7 @@ static uint32_t hash_text(uint32_t domain, const char *text, size_t length)
 	return hash_pair(domain, hash_bytes(text, length));
 }
 
-/* The length of a text, cut between characters. */
+/* Returns the length of a text, cut between characters. */
 static size_t length_of(const char *text)
 {
 	size_t length = strnlen(text, NVTX_TEXT_MAX + 1);
@@ -67,7 +67,7 @@ static const char *narrow(const wchar_t *text, char out[NVTX_TEXT_MAX + 5])
 	return out;
 }
 
-/* A copy that lives as long as the process; NULL when the memory is used up. Locked. */
+/* Copies a text for the life of the process; NULL when the memory is used up. Call locked. */
 static const char *keep(const char *text, size_t length)
 {
 	char *copy = table.bytes + table.used;
@@ -120,7 +120,7 @@ static bool is_same(const struct name *name, uint32_t hash, uint32_t domain, con
 	       memcmp(name->text, text, length) == 0;
 }
 
-/* The id, or 0 and the free slot where it belongs. */
+/* Returns the id, or 0 and the free slot where it belongs. */
 static uint32_t find(uint32_t hash, uint32_t domain, const char *text, size_t length, uint32_t *at)
 {
 	uint32_t id;
@@ -133,7 +133,7 @@ static uint32_t find(uint32_t hash, uint32_t domain, const char *text, size_t le
 	}
 }
 
-/* 0: there is no room. Locked. */
+/* Adds a name. Returns 0 if there is no room. Call locked. */
 static uint32_t add_name(uint32_t hash, uint32_t domain, const char *text, size_t length,
 			 uint32_t color)
 {
@@ -154,7 +154,7 @@ static uint32_t add_name(uint32_t hash, uint32_t domain, const char *text, size_
 
 /* ---- families ---- */
 
-/* Returns whether a family has had its part of the names and bytes that are left. Locked. */
+/* Returns whether a family has used its share of the remaining names and bytes. Call locked. */
 static bool is_large(uint32_t members, size_t length)
 {
 	size_t names = FOR_NUMBERED(NVTX_NAMES_MAX), bytes = FOR_NUMBERED(NVTX_NAME_BYTES);
@@ -164,14 +164,14 @@ static bool is_large(uint32_t members, size_t length)
 	return members >= names / 4 || members >= bytes / (length + 1) / 4;
 }
 
-/* Returns whether what is left is for messages without numbers. Locked. */
+/* Returns whether the remaining room is reserved for messages without numbers. Call locked. */
 static bool is_reserved(void)
 {
 	return table.count >= FOR_FOLDED(NVTX_NAMES_MAX) ||
 	       table.used >= FOR_FOLDED(NVTX_NAME_BYTES);
 }
 
-/* Adds a message, or its folded one in its place. */
+/* Adds a message, or its folded one instead. */
 static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t length, uint32_t color)
 {
 	char folded[NVTX_TEXT_MAX + 1];

@@ -9,26 +9,26 @@
 
 #define LONGEST UINT32_MAX /* payload */
 
-/* Where payloads of a schema have their message. */
+/* Place of the message in payloads of a schema. */
 struct place {
 	uint64_t schema;
-	uint64_t type; /* of the entry */
+	uint64_t type; /* type of the entry */
 	size_t offset;
-	size_t length; /* of an array; 0: up to its end */
+	size_t length; /* length of an array; 0: up to its end */
 	uint32_t domain;
-	bool is_pointer; /* to the text */
+	bool is_pointer; /* the payload points to the text */
 };
 
 static struct {
-	pthread_mutex_t lock; /* of adding */
+	pthread_mutex_t lock; /* held to add places */
 	struct place places[NVTX_SCHEMAS_MAX];
-	_Atomic uint32_t count; /* of these, complete */
-	_Atomic uint64_t ids;   /* handed out */
+	_Atomic uint32_t count; /* number of complete places */
+	_Atomic uint64_t ids;   /* last id given */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- schemas ---- */
 
-/* The size of a value, by its type, which is its alignment, too; 0: not known. */
+/* Returns the size of a value by its type, which is its alignment, too; 0: unknown. */
 static size_t size_of(uint64_t type)
 {
 	/* from char to char32_t; from a category to text */
@@ -46,8 +46,8 @@ static size_t size_of(uint64_t type)
 }
 
 /*
- * Returns where an entry begins that comes behind *end, and *end behind it (SIZE_MAX: not known).
- * SIZE_MAX: not known.
+ * Returns the offset of an entry that follows *end, and sets *end to its own end. SIZE_MAX:
+ * unknown, for both.
  */
 static size_t place_entry(const struct nvtx_abi_schema *s, const struct nvtx_abi_entry *e,
 			  size_t *end)
@@ -83,7 +83,7 @@ static bool is_array_of_characters(const struct nvtx_abi_entry *e)
 	       (array == NVTX_ABI_ENTRY_ARRAY_FIXED || array == NVTX_ABI_ENTRY_ARRAY_ZERO);
 }
 
-/* Returns whether an entry that lies there is a message that can be read. */
+/* Returns whether an entry at this offset is a message that can be read. */
 static bool describe(const struct nvtx_abi_entry *e, size_t offset, struct place *out)
 {
 	out->type = e->type;
@@ -150,7 +150,7 @@ uint64_t nvtx_enumeration(const struct nvtx_abi_enumeration *e)
 
 static const struct place *find_place(uint32_t domain, uint64_t schema)
 {
-	/* what was registered again holds */
+	/* the latest registration counts */
 	for (uint32_t i = atomic_load_explicit(&table.count, memory_order_acquire); i-- > 0;)
 		if (table.places[i].schema == schema && table.places[i].domain == domain)
 			return &table.places[i];
@@ -168,7 +168,7 @@ static uint32_t name_characters(uint32_t domain, const char *text, size_t length
 	return nvtx_name(domain, copy, 0);
 }
 
-/* The name at a place of a payload; 0: it has none there. */
+/* Returns the name at a place of a payload; 0: it has none there. */
 static uint32_t name_at(uint32_t domain, const struct place *place,
 			const struct nvtx_abi_payload *payload)
 {
@@ -176,7 +176,7 @@ static uint32_t name_at(uint32_t domain, const struct place *place,
 	const char *at = (const char *)payload->data + place->offset;
 	const void *pointer;
 
-	/* an array up to its end ends with the payload */
+	/* an array without length ends with the payload */
 	if (payload->size < place->offset || payload->size - place->offset < size)
 		return 0;
 	if (!place->is_pointer)

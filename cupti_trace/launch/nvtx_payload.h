@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The message of an NVTX range that is opened with nothing but a payload.
+ * Finds the message of an NVTX range that is opened with nothing but a payload.
  *
- * A payload is a structure of the program's, which a schema describes. One entry of it may be the
- * message: a pointer to text, an array of characters, or a registered string. Of each schema only
- * where that lies is kept. A payload may also be a text itself. Of everything else in payloads
- * nothing is read.
+ * A payload is a structure of the program, which a schema describes. One entry of it may be the
+ * message: a pointer to text, an array of characters, or a registered string. Only the place of the
+ * message is kept of each schema. A payload may also be a text itself. Nothing else in payloads is
+ * read.
  *
- * Where schemas nest, or the message lies behind what has no fixed size, the range has no message.
+ * A range has no message if schemas nest, or if the message follows something without a fixed size.
  * NVTX_SCHEMAS_MAX schemas with a message are known; those past that have none.
  *
- * One instance for the process; any thread may call these. A look-up takes no lock.
+ * One instance for the process; any thread may call. A look-up takes no lock.
  */
 #ifndef CUPTI_TRACE_LAUNCH_NVTX_PAYLOAD_H
 #define CUPTI_TRACE_LAUNCH_NVTX_PAYLOAD_H
@@ -21,11 +21,11 @@
 
 #define NVTX_SCHEMAS_MAX 256
 
-/* Registers a schema: the program's id of it, or else a new one. The same for an enumeration. */
+/* Registers a schema or an enumeration. Returns the program's id of it, or else a new one. */
 uint64_t nvtx_schema(uint32_t domain, const struct nvtx_abi_schema *schema);
 uint64_t nvtx_enumeration(const struct nvtx_abi_enumeration *enumeration);
 
-/* The id (nvtx_names.h) of the message in these payloads; of "[unnamed]" if they have none. */
+/* Returns the id (nvtx_names.h) of the message in these payloads, or that of "[unnamed]". */
 uint32_t nvtx_payload_name(uint32_t domain, const struct nvtx_abi_payload *payloads, size_t count);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "cupti_trace/python/python_stack.h"
 
-#define OWN_FRAMES 4 /* at most so many of ours lie above the program's */
+#define OWN_FRAMES 4 /* limit of our frames above the program's */
 
 static void take_natives(struct nvtx_place *place, uint64_t sp)
 {
@@ -24,7 +24,7 @@ static void take_natives(struct nvtx_place *place, uint64_t sp)
 
 static void take_pythons(struct nvtx_place *place)
 {
-	struct python_stack stack; /* large: python_stack_read sets what counts */
+	struct python_stack stack; /* large: python_stack_read sets the relevant part */
 	uint32_t n = 0;
 
 	/* there may be no pipe yet: a notice waits until there is */
@@ -50,7 +50,7 @@ uint32_t nvtx_place_native(const struct nvtx_place *place, const struct unwind_s
 {
 	uint32_t i = 0, j = 0;
 
-	/* both go outwards, and stack pointers with them */
+	/* both go outwards, with growing stack pointers */
 	while (i < stack->count && j < place->native_count) {
 		if (sps[i] == place->natives[j].sp && stack->pcs[i] == place->natives[j].pc)
 			break;
@@ -61,7 +61,7 @@ uint32_t nvtx_place_native(const struct nvtx_place *place, const struct unwind_s
 		i += sps[i] == place->natives[j].sp;
 		j++;
 	}
-	/* none of the kept ones: where there were more, the next is taken to be one of them */
+	/* none of the kept ones: if there were more, the next is assumed to match */
 	if (j == place->native_count && (place->native_is_whole || j == 0))
 		i = stack->count;
 	return i > 0 ? i - 1 : 0;
@@ -70,7 +70,7 @@ uint32_t nvtx_place_native(const struct nvtx_place *place, const struct unwind_s
 uint32_t nvtx_place_python(const struct nvtx_place *place, const struct python_stack *stack,
 			   bool *is_unchanged)
 {
-	uint32_t depth = place->python_depth - place->python_count; /* taken to be the same */
+	uint32_t depth = place->python_depth - place->python_count; /* assumed to be unchanged */
 
 	*is_unchanged = true;
 	if (!place->python_is_whole || !stack->is_whole || place->python_depth == 0 ||
@@ -89,7 +89,7 @@ uint32_t nvtx_place_python(const struct nvtx_place *place, const struct python_s
 		depth += is_same_code;
 		break;
 	}
-	/* `depth` frames from the outermost on are still those */
+	/* `depth` outermost frames are unchanged */
 	if (depth > stack->count)
 		depth = stack->count;
 	return stack->count - depth;

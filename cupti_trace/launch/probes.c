@@ -16,7 +16,10 @@ uint32_t probes_on(void)
 	return bits;
 }
 
-/* Firing is a function for each: tracers show its name, and there is one place to attach to. */
+/*
+ * Each probe fires in a function of its own: tracers show its name, and there is one place to
+ * attach to.
+ */
 #define X(name, count)                                                                       \
 	USDT_FUNCTION void probe_fire_##name(const uint64_t values[static count],            \
 					     const void *frame)                              \

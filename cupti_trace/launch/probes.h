@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's USDT probes, for tracers: provider "cuda". docs/probes.md describes them for users.
+ * Declares the library's USDT probes, for tracers: provider "cuda". docs/probes.md describes them
+ * for users.
  *
- * The kernel counts the tracers of each probe in its semaphore. The library looks at them a few
- * times a second and has CUPTI report what is wanted (call_probes.h, flusher.c), so a launch pays
- * nothing for probes that nobody traces; what is reported for other reasons costs one load and a
- * branch.
+ * The kernel counts the tracers of each probe in its semaphore. The library polls these a few times
+ * a second and subscribes to CUPTI accordingly (call_probes.h, flusher.c). So a launch pays nothing
+ * for untraced probes. Events that are reported for other reasons cost one load and a branch.
  *
- * Times are CLOCK_MONOTONIC in ns, which is the time of BPF programs, too. Strings are never NULL
+ * Times are CLOCK_MONOTONIC in ns, which is the clock of BPF programs, too. Strings are never NULL
  * and end with a zero; they live at least until the probe has fired. Any thread; no locks, no
  * system calls.
  */
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(name, number of arguments), six at most: bpftrace has no more */
+/* X(name, number of arguments), six at most: bpftrace has no more. */
 #define PROBES(X)         \
 	X(launch, 6)      \
 	X(kernel_done, 6) \
@@ -38,11 +38,11 @@ enum probe {
 };
 #define PROBE_BIT(name) (1u << PROBE_##name)
 
-/* Of calls: they fire in the thread that makes the call. */
+/* Probes of calls: they fire in the thread that makes the call. */
 #define PROBES_OF_CALLS                                                                \
 	(PROBE_BIT(launch) | PROBE_BIT(memcpy) | PROBE_BIT(malloc) | PROBE_BIT(free) | \
 	 PROBE_BIT(sync) | PROBE_BIT(api_error))
-/* Of GPU work that is over: they fire when its record is read, in any thread. */
+/* Probes of finished GPU work: they fire when its record is read, in any thread. */
 #define PROBES_OF_WORK (PROBE_BIT(kernel_done) | PROBE_BIT(memcpy_done) | PROBE_BIT(memset_done))
 
 extern volatile uint16_t probe_semaphores[PROBE_COUNT];
@@ -52,11 +52,11 @@ static inline bool probe_is_on(enum probe probe)
 	return __builtin_expect(probe_semaphores[probe] != 0, 0);
 }
 
-/* The bits of those that are on. */
+/* Returns the bits of traced probes. */
 uint32_t probes_on(void);
 
 /*
- * Fires a probe with its values, as many as PROBES says. `frame`: see USDT_PROBE; NULL: the stack
+ * Fires a probe with its values, as many as PROBES has. `frame`: see USDT_PROBE; NULL: the stack
  * from here on.
  */
 #define X(name, count) \
@@ -65,8 +65,8 @@ PROBES(X)
 #undef X
 
 /*
- * The extent of a grid or block as a value: x in the lower 32 bits, y and z in 16 bits each. What
- * CUDA accepts fits (x to 2^31 - 1, y and z to 65535); the most is shown of what is larger.
+ * Packs the extent of a grid or block: x in the lower 32 bits, y and z in 16 bits each. All that
+ * CUDA accepts fits (x to 2^31 - 1, y and z to 65535); larger values are saturated.
  */
 static inline uint64_t probe_extent(const uint32_t extent[3])
 {
@@ -76,7 +76,7 @@ static inline uint64_t probe_extent(const uint32_t extent[3])
 	return extent[0] | y << 32 | z << 48;
 }
 
-/* A string as a value. */
+/* Converts a string to a value. */
 static inline uint64_t probe_text(const char *text)
 {
 	return (uint64_t)(uintptr_t)(text ? text : "");

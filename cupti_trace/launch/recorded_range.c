@@ -10,17 +10,17 @@
 #include "cupti_trace/core/tracer.h"
 #include "cupti_trace/launch/nvtx_names.h"
 
-/* "a:b:c" is a message of the default domain, "b:c" of domain "a", and "c" of "a:b". */
+/* Limit. "a:b:c" is a message of the default domain, "b:c" of domain "a", and "c" of "a:b". */
 #define IDS_MAX 128u
 
 static struct {
 	uint32_t ids[IDS_MAX], count;
 	bool is_chosen, has_cuda;
-	pid_t pid;            /* of the process whose ranges these are */
-	pthread_mutex_t lock; /* of all below */
-	uint32_t open;        /* NVTX ranges */
+	pid_t pid;            /* the process of these ranges */
+	pthread_mutex_t lock; /* protects all below */
+	uint32_t open;        /* number of open NVTX ranges */
 	bool cuda_is_on;
-	struct tracer *tracer; /* NULL: it has said no hello yet */
+	struct tracer *tracer; /* NULL: no hello yet */
 } ranges = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -33,7 +33,7 @@ static void add_id(uint32_t id)
 		ranges.ids[ranges.count++] = id;
 }
 
-/* Changes the text meanwhile. */
+/* Adds a name, modifying the text meanwhile. */
 static void add_name(char *name)
 {
 	if (strcmp(name, GPU_WIRE_RANGE_CUDA) == 0) {
@@ -94,7 +94,7 @@ static bool is_open(void)
 	return ranges.open > 0 || ranges.cuda_is_on;
 }
 
-/* Not where tracing is off, or is not there. */
+/* Sets or clears TRACER_IDLE, if tracing is on. */
 static void set_idle(struct tracer *tracer, bool is_idle)
 {
 	int phase = atomic_load(&tracer->phase), wanted;
@@ -107,7 +107,7 @@ static void set_idle(struct tracer *tracer, bool is_idle)
 	} while (!atomic_compare_exchange_weak(&tracer->phase, &phase, wanted));
 }
 
-/* Applies a change: what is launched from now on is recorded, or not. */
+/* Applies a change, for launches from now on. */
 static void apply(struct tracer *tracer)
 {
 	struct gpu_event event = {.type = GPU_EVENT_RANGE, .range = {.is_open = is_open()}};
@@ -117,7 +117,7 @@ static void apply(struct tracer *tracer)
 	sink_put(&tracer->sink, &event);
 }
 
-/* By one more or less; a child of fork may have the lock as another thread left it. */
+/* Adds to the counts. A child of fork may have the lock as another thread left it. */
 static void change(int nvtx, int cuda)
 {
 	struct guest guest;

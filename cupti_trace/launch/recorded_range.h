@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the program that are recorded where they are chosen by name (--range): while an NVTX
- * range of one of the names is open on any thread, or between cudaProfilerStart and
- * cudaProfilerStop. Several add up: it is recorded while at least one is open.
+ * Selects recorded parts of the program by name (--range): NVTX ranges open on any thread, or
+ * cudaProfilerStart to cudaProfilerStop. Several ranges may overlap: recording ends with the last
+ * one.
  *
- * Outside of them the phase has TRACER_IDLE: launches are not logged, and a launch costs no more
- * than outside of a window. Each beginning and end is sent (GPU_EVENT_RANGE), for samples that the
- * kernel takes.
+ * Outside of these parts the phase has TRACER_IDLE: launches are not logged, and cost no more than
+ * outside of a time range. Each beginning and end is sent (GPU_EVENT_RANGE), for the kernel's
+ * samples.
  *
  * Names are numbered once (nvtx_names.h), so a push compares numbers. One instance for the process;
- * any thread may call these. A child of fork is not traced, and nothing changes there.
+ * any thread may call. A child of fork is not traced, and nothing changes there.
  */
 #ifndef CUPTI_TRACE_LAUNCH_RECORDED_RANGE_H
 #define CUPTI_TRACE_LAUNCH_RECORDED_RANGE_H
@@ -20,21 +20,24 @@
 
 struct tracer;
 
-/* Returns whether parts are chosen by these. Reads the setting, once. */
+/* Returns whether the setting has names of NVTX ranges. Reads the setting, once. */
 bool recorded_range_has_nvtx(void);
 bool recorded_range_has_cuda(void);
 
-/* Returns whether an NVTX range of this name is one of them. */
+/* Returns whether an NVTX range of this name is selected. */
 bool recorded_range_match(uint32_t name);
 
-/* One of them begins, or ends, on whichever thread. */
+/* Begins or ends a selected range, on any thread. */
 void recorded_range_enter(void);
 void recorded_range_leave(void);
 
-/* cudaProfilerStart has returned, or cudaProfilerStop is called; again has no effect. */
+/*
+ * Notes that cudaProfilerStart has returned, or cudaProfilerStop is called; repeating has no
+ * effect.
+ */
 void recorded_range_set_cuda(bool is_on);
 
-/* The hello has been sent: what is open already is sent, and what begins and ends from now on. */
+/* Sends the present state after the hello, and changes from now on. */
 void recorded_range_begin(struct tracer *tracer);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's stacks of late: the id of each, by the hash of the stack. In sets of four, a cache
- * line each; where a set is full, a stack gives way to a new one.
+ * Caches a thread's recent stacks: the id of each, by the hash of the stack. In sets of four, a
+ * cache line each; a new stack in a full set replaces one.
  *
- * One thread uses a table, and handlers of its signals, which may come at any instruction: whatever
- * they write, a stack is found under its own hash with its own id, or not at all.
+ * One thread uses a table, and its signal handlers, at any instruction. Whatever they write, a
+ * stack is found under its own hash with its own id, or not at all.
  *
- * Inline, for each launch looks here.
+ * Inline, because each launch uses it.
  */
 #ifndef CUPTI_TRACE_LAUNCH_STACK_CACHE_H
 #define CUPTI_TRACE_LAUNCH_STACK_CACHE_H
@@ -21,7 +21,7 @@
 struct known_stack {
 	uint64_t hash; /* 0: free */
 	uint32_t id;
-	uint32_t base; /* of launch_stack.c */
+	uint32_t base; /* launch_stack.c's */
 };
 
 /* Zero-initialised is empty. */
@@ -29,7 +29,7 @@ struct stack_cache {
 	_Alignas(64) struct known_stack slots[STACK_CACHE_SLOTS];
 };
 
-/* Returns the place of a stack: its own, or the one that gives way to it. */
+/* Returns the place of a stack: its own, or that of the stack it replaces. */
 static inline struct known_stack *stack_cache_slot(struct stack_cache *recent, uint64_t hash)
 {
 	struct known_stack *set = &recent->slots[(hash >> 40) % STACK_CACHE_SLOTS & ~3u];
@@ -40,14 +40,14 @@ static inline struct known_stack *stack_cache_slot(struct stack_cache *recent, u
 	return &set[hash >> 32 & 3];
 }
 
-/* Returns where it was found; NULL: nowhere. */
+/* Returns the place of a known stack; NULL: none. */
 static inline const struct known_stack *stack_cache_find(struct stack_cache *recent, uint64_t hash,
 							 uint32_t *id)
 {
 	const struct known_stack *slot = stack_cache_slot(recent, hash);
 
 	*id = slot->id;
-	/* a launch from a signal's handler may have taken the slot just before */
+	/* a launch in a signal handler may have taken the slot just before */
 	atomic_signal_fence(memory_order_acq_rel);
 	return likely(slot->hash == hash) ? slot : NULL;
 }
@@ -57,7 +57,7 @@ static inline void stack_cache_keep(struct stack_cache *recent, uint64_t hash, u
 {
 	struct known_stack *slot = stack_cache_slot(recent, hash);
 
-	/* a launch from a signal's handler finds either stack under its own hash, or none */
+	/* a launch in a signal handler finds either stack under its own hash, or none */
 	slot->hash = 0;
 	atomic_signal_fence(memory_order_acq_rel);
 	slot->id = id;
@@ -65,7 +65,7 @@ static inline void stack_cache_keep(struct stack_cache *recent, uint64_t hash, u
 	slot->hash = hash;
 	atomic_signal_fence(memory_order_acq_rel);
 	if (slot->id != id)
-		slot->hash = 0; /* one has used the same slot meanwhile */
+		slot->hash = 0; /* a handler has used this slot meanwhile */
 }
 
 #endif

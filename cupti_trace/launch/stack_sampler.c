@@ -7,9 +7,9 @@
 
 #define FIRST_CAPACITY 64u
 #define PAY_BACK_NS 200e6 /* a debt is paid back in about this time */
-#define LEAST_SHARE 0.25  /* of the limit, whatever the debt */
-#define MOST_SHARE 2.0    /* of the limit, whatever was left over */
-#define SHARING_ROUNDS 8  /* until the stacks that seldom kernels leave are given out */
+#define LEAST_SHARE 0.25  /* minimum share of the limit, whatever the debt */
+#define MOST_SHARE 2.0    /* maximum share of the limit, whatever was left over */
+#define SHARING_ROUNDS 8  /* rounds of redistributing stacks that rare kernels do not need */
 
 void stack_sampler_init(struct stack_sampler *s, uint32_t limit, uint64_t seed, uint32_t interval,
 			uint64_t now_ns)
@@ -29,7 +29,10 @@ void stack_sampler_release(struct stack_sampler *s)
 	s->count = s->capacity = 0;
 }
 
-/* xorshift64*: the upper half is random enough for any loop of a program. */
+/*
+ * Returns a random number by xorshift64*: the upper half is random enough for any loop of a
+ * program.
+ */
 static uint32_t draw(struct stack_sampler *s)
 {
 	uint64_t x = s->random;
@@ -41,7 +44,7 @@ static uint32_t draw(struct stack_sampler *s)
 	return (uint32_t)(x * 0x2545f4914f6cdd1du >> 32);
 }
 
-/* True once in `n` times, on average. */
+/* Returns true once in `n` times, on average. */
 static bool happens(struct stack_sampler *s, uint32_t n)
 {
 	return (uint64_t)draw(s) * n >> 32 == 0;
@@ -49,7 +52,7 @@ static bool happens(struct stack_sampler *s, uint32_t n)
 
 /* ---- kernels ---- */
 
-/* The kernel's place, or a free one; kernels are numbers that were hashed. */
+/* Returns the kernel's place, or a free one; kernels are numbers that were hashed. */
 static struct stack_sampler_kernel *place_of(struct stack_sampler_kernel *kernels,
 					     uint32_t capacity, uint64_t kernel)
 {
@@ -60,7 +63,7 @@ static struct stack_sampler_kernel *place_of(struct stack_sampler_kernel *kernel
 	return &kernels[at];
 }
 
-/* False where there is no memory, or there are too many. */
+/* Makes room for one more kernel. Returns false when out of memory, or if there are too many. */
 static bool make_room(struct stack_sampler *s)
 {
 	uint32_t capacity = s->capacity ? s->capacity * 2 : FIRST_CAPACITY;
@@ -141,8 +144,8 @@ void stack_sampler_spent(struct stack_sampler *s, uint64_t ns)
 /* ---- the end of a window ---- */
 
 /*
- * The next interval that is not shorter, of few that are used: four between a power of two and the
- * next. So a stack stands for one of 50 numbers.
+ * Rounds an interval up to one of few: four between a power of two and the next. So a stack stands
+ * for one of 50 numbers.
  */
 static uint32_t interval_of(double launches)
 {
@@ -173,8 +176,8 @@ static double root_of(double n)
 }
 
 /*
- * The factor c by which each kernel has c * sqrt(launches) stacks, or all, so that together they
- * have `share` of their launches. 0: nothing is known of any kernel.
+ * Returns the factor c that gives kernels `share` of their launches as stacks. Each kernel has c *
+ * sqrt(launches) stacks, or all. 0: no kernel is known.
  */
 static double find_factor(const struct stack_sampler *s, double share)
 {
@@ -214,7 +217,7 @@ static void share_out(struct stack_sampler *s, double share)
 	}
 }
 
-/* Returns what may be spent of each ns to come. */
+/* Returns the share of the coming time that may be spent. */
 static double quota_of(struct stack_sampler *s, double time_range_ns)
 {
 	double most = s->limit * STACK_SAMPLER_MEMORY_NS, allowed;
@@ -227,12 +230,12 @@ static double quota_of(struct stack_sampler *s, double time_range_ns)
 	return least(allowed, s->limit * MOST_SHARE);
 }
 
-/* Computes what share of the launches to come may have a stack. */
+/* Returns the share of the coming launches that may have a stack. */
 static double compute_share(const struct stack_sampler *s, double allowed)
 {
 	double needed;
 
-	/* nothing was timed: so few were taken that more may be */
+	/* none was timed: so few were taken that more may be */
 	if (s->known_timed <= 0)
 		return 2.0 / s->interval;
 	needed = s->known_timed_ns / s->known_timed * s->known_launches / s->known_ns;

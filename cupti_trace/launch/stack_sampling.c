@@ -11,11 +11,11 @@
 #include "cupti_trace/launch/stack_sampler.h"
 #include "symbolize/util/hash.h"
 
-#define FEWEST_LAUNCHES 16u /* of a thread that ends, to be an example */
+#define FEWEST_LAUNCHES 16u /* minimum of a thread that ends, to set first_interval */
 
 static uint32_t time_limit;
 static _Atomic uint32_t ticks HOT_PATH_DATA;
-static _Atomic uint32_t first_interval = 1; /* as threads that ended had it */
+static _Atomic uint32_t first_interval = 1; /* interval of threads that have ended */
 
 /* One variable: its address is found once a launch. */
 static __thread struct {
@@ -26,7 +26,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
 
-/* This computes with floating-point numbers, as making one does. */
+/*
+ * Ends a window. Separate, because it computes with floating-point numbers, as making a sampler
+ * does.
+ */
 static __attribute__((noinline)) void end_time_range(struct stack_sampler *s)
 {
 	struct guest guest;
@@ -54,7 +57,7 @@ static void make_key(void)
 	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
 }
 
-/* NULL where there is no memory. */
+/* Makes the thread's sampler; NULL when out of memory. */
 static struct stack_sampler *make(void)
 {
 	struct stack_sampler *s = NULL;

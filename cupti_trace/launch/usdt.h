@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statically defined tracepoints (USDT): places in the code that tracers find by notes in the file.
+ * Implements statically defined tracepoints (USDT): places in the code that tracers find by notes
+ * in the file.
  *
- * A probe is a no-op of five bytes, which a tracer replaces by a breakpoint or, in kernels that
- * can, by a call; it is aligned so that it can be replaced in one write. A note in the section
- * .note.stapsdt says where it is, where its semaphore is, and how to find its arguments. The
- * semaphore is a 16-bit count of the tracers that are attached, kept by the kernel: it has to lie
- * in the file's data, not in .bss.
+ * A probe is a no-op of five bytes. A tracer replaces it by a breakpoint or, in newer kernels, by a
+ * call; it is aligned for a single write. A note in the section .note.stapsdt has the place, the
+ * semaphore, and the locations of arguments. The semaphore is a 16-bit count of attached tracers,
+ * kept by the kernel: it has to lie in the file's data, not in .bss.
  *
  * Arguments are unsigned numbers of 64 bits (pointers among them) in an array. So each probe needs
- * one register, whatever it tells.
+ * one register, whatever its arguments.
  *
  * Source of the format: SystemTap, "UserSpaceProbeImplementation", version 3 of the note.
  */
@@ -18,15 +18,15 @@
 
 #include <stdint.h>
 
-/* For the function with a probe: the frame pointer is a register like others in it. */
+/* Attributes of a function with a probe: the frame pointer is an ordinary register in it. */
 #define USDT_FUNCTION __attribute__((noinline, optimize("omit-frame-pointer")))
 
 /*
  * A probe, the only one of its name, in a USDT_FUNCTION. `semaphore` is an array of semaphores,
  * `place` the bytes before this probe's, a constant. `text` is USDT_<count>, `values` a uint64_t *.
  *
- * `frame` is where tracers that walk the stack by frame pointers begin: the address of a pair of
- * the next such address and a return address, above the stack pointer; 0: they see no caller.
+ * `frame` is the start for tracers that walk the stack by frame pointers. It is the address, above
+ * the stack pointer, of a pair: the next such address and a return address. 0: they see no caller.
  */
 #define USDT_PROBE(provider, name, semaphore, place, text, values, frame)                  \
 	do {                                                                               \

@@ -10,9 +10,9 @@
 /* The outermost call that the thread is in. */
 static __thread struct {
 	bool open;
-	uint32_t visit; /* in which it was opened */
+	uint32_t visit; /* epoch in which it was opened */
 	uint32_t domain, cbid;
-	uint64_t ran_ns; /* what the thread had run when the wait began; 0: unknown */
+	uint64_t ran_ns; /* the thread's CPU time when the wait began; 0: unknown */
 	struct gpu_event_wait wait;
 } own;
 
@@ -30,8 +30,8 @@ static bool is_own(const struct wait_log_call *call)
 }
 
 /*
- * The stream that is waited for, as CUPTI numbers it. Handles up to 2 stand for default streams:
- * the legacy one waits for what came before it on others, too.
+ * Notes the stream that is waited for, as CUPTI numbers it. Handles up to 2 stand for default
+ * streams: the legacy one also waits for earlier work on others.
  */
 static void tell_stream(const struct tracer *tracer, const struct wait_log_call *call)
 {
@@ -55,7 +55,7 @@ static void tell_stream(const struct tracer *tracer, const struct wait_log_call 
 void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uint32_t stack)
 {
 	if (own.open && own.visit == attach_epoch_now() && !is_own(call))
-		return; /* a part of that one */
+		return; /* part of the outer call */
 	own.open = true;
 	own.visit = attach_epoch_now();
 	own.domain = call->domain;
@@ -89,7 +89,7 @@ void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call)
 	event.wait.duration_ns = clock_now_ns() - own.wait.start_ns;
 	if (own.ran_ns && ran_ns > own.ran_ns)
 		event.wait.computed_ns = ran_ns - own.ran_ns;
-	if (event.wait.computed_ns > event.wait.duration_ns) /* two clocks */
+	if (event.wait.computed_ns > event.wait.duration_ns) /* both clocks differ a little */
 		event.wait.computed_ns = event.wait.duration_ns;
 	event.wait.error = (uint32_t)cupti_abi_result(call->data);
 	guest_enter_briefly(&guest);

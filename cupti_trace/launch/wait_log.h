@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls in which a thread waits for the GPU, and how long each of them took (--waits).
+ * Measures calls in which a thread waits for the GPU (--waits).
  *
- * `callback` passes on synchronizations, blocking copies and sets, and allocations and releases, of
- * the runtime and of the driver (api_function.h). Of nested calls (a runtime
- * call contains a driver call) the outermost one passed on counts.
+ * callback.c passes on synchronizations, blocking copies and sets, allocations and releases
+ * (api_function.h). If calls are nested (a runtime call contains a driver call), the outermost one
+ * counts.
  *
- * A call's time begins when CUPTI has reported its entry and its stack has been taken, and ends
- * when CUPTI reports its exit: what the tracing costs is not in it. Where the call creates a
- * context, as the first one of a program does, its time begins when there is one: that is no wait
- * for the GPU. What the thread ran on a CPU meanwhile is known by its CPU clock. It is sent when it
- * ends. A call
- * that does not end, because its thread was cancelled or the process exits meanwhile, is not sent;
- * when its thread enters the same function again, that is a new call.
+ * A call's time begins when CUPTI has reported its entry and its stack has been taken. It ends when
+ * CUPTI reports its exit. So it excludes the cost of tracing. If the call creates a context, as a
+ * program's first one does, its time begins after that: creating one is not waiting. The thread's
+ * CPU clock measures its CPU time meanwhile. A wait is sent at its end. A call that does not end,
+ * because its thread is cancelled or the process exits, is not sent. If its thread enters that
+ * function again, that is a new call.
  */
 #ifndef CUPTI_TRACE_LAUNCH_WAIT_LOG_H
 #define CUPTI_TRACE_LAUNCH_WAIT_LOG_H
@@ -31,15 +30,15 @@ struct wait_log_call {
 };
 
 /*
- * The calling thread enters it. `stack` is the id of the stack that was taken of this call for
- * another reason; 0: none was.
+ * Notes that the calling thread enters a call. `stack` is the id of a stack that was already taken
+ * for this call; 0: none.
  */
 void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uint32_t stack);
 
-/* The calling thread has created a context. */
+/* Notes that the calling thread has created a context. */
 void wait_log_context_created(void);
 
-/* The calling thread leaves it. */
+/* Notes that the calling thread leaves the call. */
 void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call);
 
 #endif

@@ -13,7 +13,7 @@
 /* Clocks differ by less than this, and nothing begins so soon after tracing did. */
 #define CLOCK_SLACK_NS 1000000u
 
-/* When something ran. False: CUPTI gave no usable times. */
+/* Converts the times of an operation. Returns false if CUPTI gave no usable ones. */
 static bool convert_times(const struct activity_output *s, uint64_t start, uint64_t end,
 			  uint64_t *start_ns, uint64_t *duration_ns)
 {
@@ -22,14 +22,14 @@ static bool convert_times(const struct activity_output *s, uint64_t start, uint6
 		return false;
 	*start_ns = clock_map_convert(s->clock, start, s->now_ns);
 	if (*start_ns > INT64_MAX)
-		*start_ns = 0;      /* before the machine started: no time the wire can carry */
-	*duration_ns = end - start; /* as measured: not bent by the clock conversion */
+		*start_ns = 0; /* before the machine started: the wire cannot carry such a time */
+	*duration_ns = end - start; /* as measured, unaffected by the clock conversion */
 	return true;
 }
 
 /*
- * The launch of what began at `start_ns` comes before it in the sink. It was logged before that,
- * give or take the difference of clocks, and in any case before the buffer was complete.
+ * Sends the launches before an operation that began at `start_ns`. Its launch was logged before
+ * that, within the difference of clocks, and in any case before the buffer was complete.
  */
 static void send_launches(const struct activity_output *s, bool timed, uint64_t start_ns)
 {
@@ -38,7 +38,7 @@ static void send_launches(const struct activity_output *s, bool timed, uint64_t 
 	launch_log_drain_until(s->sink, timed && until < s->now_ns ? until : s->now_ns);
 }
 
-/* enum gpu_outside */
+/* Returns an enum gpu_outside. */
 static uint32_t outside(const struct activity_output *s, uint64_t start_ns, uint64_t duration_ns)
 {
 	if (start_ns + CLOCK_SLACK_NS < s->began_ns)
@@ -64,7 +64,7 @@ static void count(const struct activity_output *s, const struct work_key *key, u
 
 #define SELDOM __attribute__((noinline, cold))
 
-/* 0 if the times are not known. */
+/* Returns the end; 0 if the times are unknown. */
 static uint64_t end_of(uint64_t start_ns, uint64_t duration_ns, bool bad_time)
 {
 	return bad_time ? 0 : start_ns + duration_ns;
@@ -112,7 +112,7 @@ static SELDOM void tell_work(const struct gpu_event_work *e)
 
 /* ---- records ---- */
 
-/* Returns whether CUPTI did it to run a kernel again: it is not the program's work. */
+/* Returns whether CUPTI ran a kernel again: that is not the program's work. */
 static bool is_replay(const struct activity_output *s, uint32_t correlation_id,
 		      uint64_t graph_node_id, bool is_kernel)
 {
@@ -121,15 +121,15 @@ static bool is_replay(const struct activity_output *s, uint32_t correlation_id,
 }
 
 /*
- * CUPTI hands over incomplete records when it is asked for all. A measured kernel's times come from
- * elsewhere.
+ * Returns whether a record is incomplete: CUPTI delivers such ones when asked for all. A measured
+ * kernel's times come from elsewhere.
  */
 static bool is_unended(const struct activity_output *s, uint64_t end)
 {
 	return end == 0 && s->skips_unended && !s->reads_counters;
 }
 
-/* Long before the part of the run that is recorded, or, where that is known here, after it. */
+/* Returns whether work is long before the recorded range or, if its end is known, after it. */
 static bool is_outside_part(const struct activity_output *s, uint32_t work, uint64_t start_ns,
 			    uint64_t duration_ns)
 {
@@ -149,7 +149,7 @@ static bool is_outside_part(const struct activity_output *s, uint32_t work, uint
 	return true;
 }
 
-/* A kernel that is being measured: its times come when its launch call returns. */
+/* The kernel being measured: its times come when its launch call returns. */
 static struct {
 	bool is_held;
 	struct gpu_event event;
@@ -170,7 +170,7 @@ static void finish_kernel(const struct activity_output *s, const struct gpu_even
 	sink_put(s->sink, event);
 }
 
-/* Its times are those that were counted; false: they are yet to come. */
+/* Takes the kernel's measured times. Returns false if they are yet to come. */
 static bool take_counted(struct gpu_event_kernel *e)
 {
 	enum counted_time time =
@@ -180,7 +180,7 @@ static bool take_counted(struct gpu_event_kernel *e)
 	return time != COUNTED_PENDING;
 }
 
-/* If there is one, and its times are known, or it is the last moment. */
+/* Sends the held kernel once its times are known, or if it is the last moment. */
 static SELDOM void send_held(const struct activity_output *s, bool is_last)
 {
 	if (!held.is_held || !(take_counted(&held.event.kernel) || is_last))
@@ -189,7 +189,7 @@ static SELDOM void send_held(const struct activity_output *s, bool is_last)
 	finish_kernel(s, &held.event);
 }
 
-/* A kernel without times. */
+/* Sends a kernel without times. */
 static SELDOM void send_untimed(const struct activity_output *s, struct gpu_event *event)
 {
 	struct gpu_event_kernel *e = &event->kernel;
@@ -199,7 +199,7 @@ static SELDOM void send_untimed(const struct activity_output *s, struct gpu_even
 		finish_kernel(s, event);
 		return;
 	}
-	send_held(s, true); /* of a launch whose call has not returned, but there is another */
+	send_held(s, true); /* its launch call has not returned, but there is another such kernel */
 	held.is_held = true;
 	held.event = *event;
 }
@@ -240,7 +240,7 @@ static void send_kernel(const struct activity_output *s, const struct cupti_abi_
 		send_untimed(s, &event);
 }
 
-/* Other work: `e` holds all but the times. */
+/* Sends other work; `e` holds everything but the times. */
 static void send_work(const struct activity_output *s, const struct gpu_event_work *e,
 		      uint64_t start, uint64_t end)
 {
@@ -270,7 +270,7 @@ static void send_work(const struct activity_output *s, const struct gpu_event_wo
 	sink_put(s->sink, &event);
 }
 
-/* Makes work of the members that records of most kinds share, and of those that are given. */
+/* Makes work of the given members, and of those that records of most kinds share. */
 #define WORK_OF(record, kind, ...)                                            \
 	(&(struct gpu_event_work){.work = (kind),                             \
 				  .correlation_id = (record)->correlation_id, \
@@ -301,7 +301,7 @@ static void send_memcpy(const struct activity_output *s, const struct cupti_abi_
 		  m->start, m->end);
 }
 
-/* The record is the same up to the stream. */
+/* Both records are alike up to the stream. */
 static void send_memcpy_peer(const struct activity_output *s, const struct cupti_abi_memcpy_peer *m)
 {
 	enum { SHARED = offsetof(struct cupti_abi_memcpy_peer, source_device_id) };
@@ -339,7 +339,7 @@ static void send_pool_event(const struct activity_output *s, struct gpu_event_po
 	sink_put(s->sink, &(struct gpu_event){.type = GPU_EVENT_POOL, .pool = *e});
 }
 
-/* The pool that memory comes from, or goes back to. */
+/* Sends the pool that memory comes from, or goes back to. */
 static void send_pool_of(const struct activity_output *s, const struct cupti_abi_memory *m)
 {
 	if (m->pool_type == CUPTI_ABI_POOL_LOCAL)
@@ -407,7 +407,7 @@ static void send_uvm(const struct activity_output *s, const struct cupti_abi_uvm
 	send_work(
 		s,
 		&(struct gpu_event_work){.work = work,
-					 .bytes = counts ? u->value : 0, /* else an address */
+					 .bytes = counts ? u->value : 0, /* otherwise an address */
 					 .device_id = to_device ? u->destination_id : u->source_id,
 					 .stream_id = u->stream_id},
 		u->start, work == GPU_WORK_UVM_CPU_FAULT ? u->start : u->end);
@@ -436,7 +436,7 @@ static void send_decompress(const struct activity_output *s, const struct cupti_
 }
 
 /*
- * Returns whether it is the layout that is known: a warp has had 32 threads ever since, and a block
+ * Returns whether the record has the known layout. A warp has always had 32 threads, and a block
  * between 512 and 1024.
  */
 static bool is_device(const struct cupti_abi_device *d)
@@ -493,7 +493,7 @@ static void send_device(const struct activity_output *s, const struct cupti_abi_
 	sink_put(s->sink, &event);
 }
 
-/* Most contexts need no description. */
+/* Sends a context; most need no description. */
 static void send_context(const struct activity_output *s, const struct cupti_abi_context *c)
 {
 	struct gpu_event event = {
@@ -505,7 +505,7 @@ static void send_context(const struct activity_output *s, const struct cupti_abi
 		sink_put(s->sink, &event);
 }
 
-/* False: a kind that was not asked for. */
+/* Sends a record. Returns false for a kind that was not requested. */
 static bool send_record(const struct activity_output *s, const struct cupti_abi_activity *record)
 {
 	const void *r = record;
@@ -601,7 +601,7 @@ void activity_send_sums(const struct activity_output *output)
 			send_sum(sink, sum);
 		*sum = (struct work_sum){.key = sum->key};
 	}
-	/* where memory ran out even the rest may be missing: an empty one marks missing sums */
+	/* when memory ran out even the rest may be missing: an empty one marks missing sums */
 	for (; tally->overflowed && rest.key.work < GPU_WORKS; rest.key.work++)
 		send_sum(sink, &rest);
 }

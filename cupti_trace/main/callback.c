@@ -25,9 +25,12 @@
 #include "cupti_trace/memory/virtual_memory.h"
 #include "symbolize/util/hash.h"
 
-/* What few launches need, kept apart from what each does. */
+/* Keeps code for few launches apart from the path of each one. */
 #define SELDOM __attribute__((noinline, cold))
-/* What not all callbacks of a launch need: the others need not save registers for it. */
+/*
+ * Keeps code apart that not all callbacks of a launch need: the others need not save registers for
+ * it.
+ */
 #define NOT_ALWAYS HOT_PATH __attribute__((noinline))
 
 /* A function of the runtime or the driver: in one register. */
@@ -36,33 +39,33 @@ struct api_id {
 };
 
 /*
- * What the calling thread does. One variable: its address is found once a callback. Aligned, and
- * with it all that the library keeps of a thread: on four cache lines, wherever the loader puts it.
+ * State of the calling thread. One variable: its address is found once a callback. Aligned: all
+ * that the library keeps of a thread is on four cache lines, wherever the loader puts it.
  */
 static __thread struct own {
-	/* the API function that it is in, the outermost of those subscribed to */
+	/* the outermost subscribed function that it is in */
 	const char *function; /* NULL: none */
 	struct api_id id;
 	/* the launch that was logged last */
 	uint32_t launch_domain, correlation_id;
-	uint32_t visit;          /* in which that was */
-	uint32_t until_measured; /* launches, to the next one */
-	/* what other modules keep of the thread; NULL: it has launched nothing */
+	uint32_t visit;          /* its epoch */
+	uint32_t until_measured; /* launches until the next measured one */
+	/* the thread's state in other modules; NULL: it has launched nothing */
 	struct launch_stack_thread *stacks;
 	const struct launch_log_thread *log;
 	bool is_kernel;
 	bool is_in_launch; /* it has not returned */
-	bool owes;         /* a record, but is no kernel */
-	bool made_node;    /* of a graph */
+	bool owes;         /* it has a record, but is no kernel */
+	bool made_node;    /* a node of a graph */
 	bool ends_alone;   /* as in struct function, and no node was made */
-	uint32_t measured; /* launches */
+	uint32_t measured; /* number of measured launches */
 } own __attribute__((aligned(64)));
 
 /*
- * Where `own` lies, from the thread pointer (%fs:0, x86-64 ABI), in each thread; 0: not known. The
- * loader keeps a library's variables in each thread's static block, at one distance, where there is
- * room. Only there are they between a thread's stack and its thread pointer. Otherwise, and until
- * that is seen, each search calls the loader.
+ * Distance of `own` from the thread pointer (%fs:0, x86-64 ABI), in each thread; 0: unknown. If
+ * there is room, the loader keeps a library's variables in each thread's static block, at one
+ * distance. Only there are they between a thread's stack and its thread pointer. Otherwise, and
+ * until that is known, each search calls the loader.
  */
 static _Atomic ptrdiff_t own_distance HOT_PATH_DATA;
 
@@ -94,10 +97,10 @@ static HOT_PATH_INLINE struct own *own_of_thread(void)
 #define ROOM_TIMEOUT_MS 250
 
 /*
- * Too many filled buffers: the profiler is behind. Let the launching thread wait a little, here,
- * where no lock of CUPTI is held, instead of losing records; longer only while the sink, which has
- * a limit of its own, waits too. If none comes back meanwhile, the GPU itself may wait for this
- * thread.
+ * Waits a little: too many buffers are filled, so the profiler is behind. The launching thread
+ * holds no lock of CUPTI here, and no records are lost. It waits longer only while the sink, which
+ * has a limit of its own, waits too. If no buffer comes back meanwhile, the GPU itself may wait for
+ * this thread.
  */
 static SELDOM void wait_for_buffers(struct tracer *tracer)
 {
@@ -116,17 +119,17 @@ static SELDOM void wait_for_buffers(struct tracer *tracer)
 }
 
 /*
- * A call of a launch function. Functions that are not inlined take it by value, so that it is in
- * memory only where one of them is called; for that it has no padding either.
+ * A call of a launch function. Functions that are not inlined take it by value: so it is in memory
+ * only if one of them is called. For that it also has no padding.
  */
 struct launch {
 	const struct function *called;
 	const char *function; /* its name */
 	const struct cupti_abi_callback_data *data;
-	const void *frame; /* of the callback */
+	const void *frame; /* the callback's */
 	const struct own *me;
 	uint32_t domain;
-	uint32_t owes; /* it owes a record, but is no kernel: 1, else 0 */
+	uint32_t owes; /* 1: it has a record, but is no kernel; otherwise 0 */
 };
 _Static_assert(sizeof(struct launch) == 5 * sizeof(void *) + 2 * sizeof(uint32_t), "no padding");
 
@@ -136,7 +139,7 @@ static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
 				    launch->frame, launch->data->context_uid);
 }
 
-/* The stack's id, and how long taking it took. */
+/* Captures a stack and measures the time. */
 static SELDOM uint32_t capture_timed(struct tracer *tracer, struct launch launch)
 {
 	uint64_t start = clock_now_ns();
@@ -147,7 +150,10 @@ static SELDOM uint32_t capture_timed(struct tracer *tracer, struct launch launch
 	return id;
 }
 
-/* A number of what is launched: a kernel, a graph, copies of one kind by one function. */
+/*
+ * Returns a number for the launched object: a kernel, a graph, or copies of one kind by one
+ * function.
+ */
 static uint64_t number_of(const struct launch *launch)
 {
 	const struct function *f = launch->called;
@@ -162,8 +168,8 @@ static uint64_t number_of(const struct launch *launch)
 }
 
 /*
- * Captures a stack if need be. What waits for the GPU is not in a hurry, and its wait needs the
- * stack; memory is followed by that of its allocation.
+ * Captures a stack if needed. A call that waits for the GPU is in no hurry, and its wait needs the
+ * stack. Memory is followed by the stack of its allocation.
  */
 static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
 							  struct launch launch)
@@ -225,7 +231,7 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 	return stack;
 }
 
-/* A launch whose time is measured, or the thread's first. */
+/* Handles a measured launch, or the thread's first one. */
 static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 					  struct launch launch)
 {
@@ -247,8 +253,8 @@ static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
 }
 
 /*
- * A runtime call makes the driver's, with the same id: that is one launch, the outer. One that
- * comes after it with its id is another, of a thread whose ids CUPTI confuses.
+ * Returns whether a call is part of the last launch: a runtime call makes the driver's, with its
+ * id. A later call with that id is another launch, in a thread whose ids CUPTI confuses.
  */
 static inline bool is_nested(const struct own *me, uint32_t domain,
 			     const struct cupti_abi_callback_data *data)
@@ -259,7 +265,7 @@ static inline bool is_nested(const struct own *me, uint32_t domain,
 	       me->visit == attach_epoch_now();
 }
 
-/* It owes nothing; behind the launch itself. */
+/* Sends that a launch has no record; after the launch itself. */
 static SELDOM void send_void(struct tracer *tracer, uint32_t correlation_id)
 {
 	const struct gpu_event event = {.type = GPU_EVENT_VOID,
@@ -273,9 +279,8 @@ static SELDOM void send_void(struct tracer *tracer, uint32_t correlation_id)
 }
 
 /*
- * The launch has returned, at `now_ns` if launches are timed. It started no kernel if it failed, or
- * if a stream is captured, where it makes a node of a graph instead. Every other launch must have a
- * record.
+ * Returns whether a launch that has returned started no kernel: it failed, or a stream is captured,
+ * where it makes a node of a graph instead. Every other launch must have a record.
  */
 static bool started_nothing(const struct own *me, const struct cupti_abi_callback_data *data)
 {
@@ -314,7 +319,7 @@ static SELDOM void on_wait_exit(struct tracer *tracer, struct api_id id,
 		      &(struct wait_log_call){.domain = id.domain, .cbid = id.cbid, .data = data});
 }
 
-/* The outermost call has waited for the GPU. */
+/* Sends the work that the outermost call has waited for. */
 static SELDOM void send_finished(struct tracer *tracer)
 {
 	struct guest guest;
@@ -326,7 +331,7 @@ static SELDOM void send_finished(struct tracer *tracer)
 	guest_leave(&guest);
 }
 
-/* Does what is left to do: nothing for most calls. */
+/* Does the rest of an exit: nothing for most calls. */
 static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, struct own *me,
 			      struct api_id id, const struct cupti_abi_callback_data *data,
 			      bool ends_launch)
@@ -345,14 +350,14 @@ static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, s
 		send_finished(tracer);
 }
 
-/* It is the call whose launch was logged last. */
+/* Returns whether this is the call whose launch was logged last. */
 static HOT_PATH_INLINE bool has_launched(const struct own *me, struct api_id id,
 					 const struct cupti_abi_callback_data *data)
 {
 	return me->launch_domain == id.domain && me->correlation_id == data->correlation_id;
 }
 
-/* It is the outermost call. */
+/* Returns whether this is the outermost call. */
 static HOT_PATH_INLINE bool is_outermost(const struct own *me, struct api_id id)
 {
 	return me->id.domain == id.domain && me->id.cbid == id.cbid;
@@ -372,7 +377,7 @@ static inline void on_exit_of(struct tracer *tracer, const struct function *f, s
 		finish(tracer, f, me, id, data, ends_launch);
 }
 
-/* Once for each function: it may launch what is not known to be launched. */
+/* Reports an unknown function once: it may launch work in an unknown way. */
 static SELDOM void report_unknown(struct tracer *tracer, struct function *f, const char *name)
 {
 	struct guest guest;
@@ -391,14 +396,14 @@ static SELDOM void on_wait_entry(struct tracer *tracer, const struct function *f
 	wait_log_enter(tracer, &call, stack);
 }
 
-/* The thread waits for the kernel that it launched last, or for what came after it. */
+/* Marks the last kernel as waited for: the thread waits for it, or for later work. */
 static SELDOM void on_waited(struct tracer *tracer, struct own *me)
 {
 	launch_log_waited(&tracer->sink, me->correlation_id);
 	me->is_kernel = false; /* once */
 }
 
-/* Does what an entry has to do besides a launch: nothing for most functions. */
+/* Does what an entry needs besides a launch: nothing for most functions. */
 static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own *me,
 			   const char *function, const struct cupti_abi_callback_data *data)
 {
@@ -410,7 +415,7 @@ static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own
 		resources_graph_launched(tracer, data);
 }
 
-/* The thread is in this function, unless it is in one around it. */
+/* Notes the function that the thread is in, unless it is in an outer one. */
 static HOT_PATH_INLINE void note_function(struct own *me, const char *function, struct api_id id)
 {
 	if (unlikely(me->function))
@@ -446,7 +451,9 @@ static uint32_t on_entry(struct tracer *tracer, struct function *f, struct own *
 					      : on_measured_launch(tracer, me, launch);
 }
 
-/* A function of its own, so that other calls need not keep all this until the launch is done. */
+/*
+ * Handles the entry of a function that waits. Separate, so that other calls need not save all this.
+ */
 static SELDOM void on_entry_that_waits(struct tracer *tracer, struct function *f, struct own *me,
 				       struct api_id id, const struct cupti_abi_callback_data *data,
 				       const void *frame, bool nested)
@@ -474,7 +481,7 @@ static SELDOM void on_special(struct tracer *tracer, const struct function *f)
 	guest_leave(&guest);
 }
 
-/* Begins a call that is no usual launch, is within another call, or not followed. */
+/* Begins a call that is no usual launch, is within another call, or is not followed. */
 static NOT_ALWAYS void begin_other_call(struct tracer *tracer, struct function *f, struct own *me,
 					struct api_id id,
 					const struct cupti_abi_callback_data *data,
@@ -482,7 +489,7 @@ static NOT_ALWAYS void begin_other_call(struct tracer *tracer, struct function *
 {
 	bool nested = is_nested(me, id.domain, data);
 
-	/* its launch is logged, or its node is made, in the call around it */
+	/* its launch is logged, or its node is made, in the outer call */
 	if (unlikely(nested) && f->is_plain)
 		return;
 	if (unlikely(f->role <= FUNCTION_ENDS_RANGE))
@@ -521,7 +528,7 @@ static NOT_ALWAYS void begin_call(struct tracer *tracer, uint32_t domain, uint32
 	__asm__ volatile(""); /* the frame stays until the stack was walked */
 }
 
-/* Returns whether it is what most launches end with. */
+/* Returns whether this is the end of an ordinary launch. */
 static HOT_PATH_INLINE bool is_end_of_launch(const struct own *me, struct api_id id,
 					     const struct cupti_abi_callback_data *data)
 {
@@ -552,9 +559,9 @@ static NOT_ALWAYS void end_call(struct tracer *tracer, uint32_t domain, uint32_t
 }
 
 /*
- * Outside of what is recorded: true if the call is followed all the same. Those that began before
- * are ended, and with --alloc it is known who allocates. Of others only the function is noted, for
- * it may make nodes of a graph.
+ * Handles calls outside the recorded range. Returns whether the call is followed anyway. Calls that
+ * began before are ended, and with --alloc allocations need their callers. For other calls only the
+ * function is noted, which may make nodes of a graph.
  */
 static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
 				const struct cupti_abi_callback_data *data)
@@ -581,7 +588,7 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	if (cbid == CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED) {
 		own.made_node = true;
 		own.ends_alone = false;
-		/* a call that is captured allocates nothing, whatever records there are of it */
+		/* a call that is captured allocates nothing, whatever CUPTI records */
 		if (own.is_in_launch && tracer->config.memory)
 			followed_memory_note(own.correlation_id);
 		resources_node_created(tracer, data->descriptor, own.function ? own.function : "",
@@ -592,10 +599,7 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	guest_leave(&guest);
 }
 
-/*
- * Does what comes last, so that it goes on in place of its caller, and saves registers only if need
- * be.
- */
+/* Handles a call. The last step is a tail call, and saves registers only if needed. */
 static HOT_PATH_INLINE void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 				    const void *cbdata)
 {
@@ -609,7 +613,7 @@ static HOT_PATH_INLINE void on_call(struct tracer *tracer, uint32_t domain, uint
 		end_call(tracer, domain, cbid, data);
 }
 
-/* In any phase but TRACER_ON. */
+/* Handles a call in any phase but TRACER_ON. */
 static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
 				  const void *cbdata, const void *frame)
 {
@@ -656,7 +660,7 @@ static void follow_memory_exit(struct tracer *tracer, uint32_t domain, uint32_t 
 }
 
 /*
- * Does the same for a program whose calls, memory or counters are followed (--api, --alloc,
+ * Handles a callback in a program whose calls, memory or counters are followed (--api, --alloc,
  * --metrics).
  */
 static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
@@ -687,7 +691,7 @@ static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid,
 		counters_enter(tracer, domain, cbid, data);
 }
 
-/* All that have a name. */
+/* Subscribes to all functions that have a name. */
 static void follow_functions(struct tracer *tracer)
 {
 	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
@@ -719,8 +723,7 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	const struct cupti_api *api = &tracer->api;
 	cupti_abi_subscriber subscriber = tracer->subscriber;
 
-	/* functions that a CUPTI does not know are refused one by one; nothing else depends on it
-	 */
+	/* a CUPTI refuses unknown functions one by one, which affects nothing else */
 	for (uint32_t i = 0; i < 2 * CBIDS; i++)
 		if (callback_follows(i % 2 ? DRV : RT, i / 2))
 			api->cuptiEnableCallback(enable, subscriber, i % 2 ? DRV : RT, i / 2);
@@ -765,7 +768,7 @@ const char *callback_other_subscriber(struct tracer *tracer)
 
 	if (!tracer->api.cuptiSubscribe_v2)
 		return tracer->api.path;
-	/* it has gone in between: whoever it was is not known any more */
+	/* it has gone in between, so its name is lost */
 	if (tracer->api.cuptiSubscribe_v2(&subscriber, on_callback, tracer, &params) ==
 	    CUPTI_ABI_SUCCESS)
 		tracer->api.cuptiUnsubscribe(subscriber);

@@ -22,7 +22,7 @@
 #include "cupti_trace/main/outflow.h"
 #include "cupti_trace/unwind/code_map.h"
 
-#define TICKS_PER_FETCH 5 /* PC samples this often: 250 ms */
+#define TICKS_PER_FETCH 5 /* ticks between fetches of PC samples: 250 ms */
 
 static struct {
 	pthread_mutex_t lock;
@@ -30,7 +30,7 @@ static struct {
 	pthread_t thread;
 	_Atomic int state;        /* enum flusher_state */
 	_Atomic bool wants_flush; /* before its next tick */
-	bool heeds_profiler;      /* which may change the window */
+	bool heeds_profiler;      /* the profiler may change the range */
 } flusher = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 static bool is_to_stop(void)
@@ -38,7 +38,10 @@ static bool is_to_stop(void)
 	return atomic_load(&flusher.state) == FLUSHER_STOPS;
 }
 
-/* Sleeps until then; true when it is time to end. With `early` less if a flush is wanted. */
+/*
+ * Sleeps until then. Returns true when it is time to end. With `early`, returns sooner if a flush
+ * is requested.
+ */
 static bool sleep_until(const struct timespec *until, bool early)
 {
 	int err = 0;
@@ -85,7 +88,7 @@ bool flusher_wait_tick(struct tracer *tracer, uint32_t ms)
 
 /* ---- a part of the run ---- */
 
-/* "FROM TO". False: it is something else. */
+/* Parses "FROM TO". Returns false for anything else. */
 static bool parse_time_range(const char *text, struct time_range *w)
 {
 	char *end;
@@ -95,8 +98,7 @@ static bool parse_time_range(const char *text, struct time_range *w)
 	return end != text && !*end;
 }
 
-/* Takes over the window, which the profiler may have changed. Launching threads read it meanwhile.
- */
+/* Applies the range, which the profiler may have changed. Launching threads read it meanwhile. */
 static void heed_profiler(struct tracer *tracer)
 {
 	const char *slash = strrchr(tracer->pipe_path, '/');
@@ -121,12 +123,14 @@ void flusher_read_time_range(struct tracer *tracer, const char *text)
 	flusher.heeds_profiler = tracer_is_late(tracer) || text;
 	if (!text || !parse_time_range(text, &tracer->time_range))
 		tracer->time_range = (struct time_range){0};
-	/* where it is over there is nothing to say; a late copy says hello, and that it leaves */
+	/* if it is over, there is nothing to send; an injected copy says hello, then leaves */
 	if (text && !tracer_is_late(tracer))
 		heed_profiler(tracer);
 }
 
-/* Returns true when the window has ended: what began in it has been sent, and nothing more will be.
+/*
+ * Follows the range. Returns true when it has ended: its work has been sent, and nothing more will
+ * be.
  */
 static bool follow_time_range(struct tracer *tracer)
 {
@@ -140,7 +144,7 @@ static bool follow_time_range(struct tracer *tracer)
 	if (now - tracer->time_range.to_ns < TIME_RANGE_GRACE_NS)
 		return false;
 	outflow_send_rest(tracer);
-	if (!tracer_is_late(tracer)) /* else it is the last that is sent */
+	if (!tracer_is_late(tracer)) /* otherwise it is the last thing sent */
 		outflow_say_goodbye(tracer);
 	outflow_turn_off(tracer);
 	return true;
@@ -148,7 +152,10 @@ static bool follow_time_range(struct tracer *tracer)
 
 /* ---- a copy that was brought in ---- */
 
-/* Detaches the thread, which is about to end. False: the process is, too, and waits for it. */
+/*
+ * Detaches the thread, which is about to end. Returns false if the process is ending, too, and
+ * waits for it.
+ */
 static bool end_alone(void)
 {
 	bool ends_alone;
@@ -162,8 +169,8 @@ static bool end_alone(void)
 }
 
 /*
- * Forgets what this profiler was sent: the next one knows nothing of it. What threads have logged
- * since is lost in the closed pipe; memory and threads' own tables are used again.
+ * Forgets what this profiler was sent: the next one knows nothing of it. Entries that threads have
+ * logged since are lost in the closed pipe. Memory and threads' own tables are used again.
  */
 static void start_over(struct tracer *tracer)
 {
@@ -191,8 +198,8 @@ static void start_over(struct tracer *tracer)
 }
 
 /*
- * Leaves the program, when all is off: CUPTI gives back what memory it still has, and the pipe is
- * closed. cuptiFinalize is not called: programs with graphs failed after a few visits
+ * Leaves the program, once everything is off. CUPTI returns its remaining memory, and the pipe is
+ * closed. cuptiFinalize is not called: after a few attachments programs with graphs failed
  * (docs/attach.md).
  */
 static void leave(struct tracer *tracer)
@@ -233,7 +240,7 @@ void *flusher_main(void *arg)
 			callback_serve(tracer, probes_on());
 		launch_stack_check_code(&tracer->sink);
 		stack_sampling_tick();
-		/* samples of each launch apart are many more */
+		/* samples of single launches are many more */
 		if (tracer->config.stall_period &&
 		    (tracer->config.exact_stalls || tick % TICKS_PER_FETCH == 0))
 			pc_sampling_fetch(tracer);
@@ -278,7 +285,7 @@ void flusher_stop(void)
 	pthread_cond_signal(&flusher.wake);
 	pthread_mutex_unlock(&flusher.lock);
 	if (runs)
-		timeout_join(flusher.thread); /* it may sit inside CUPTI */
+		timeout_join(flusher.thread); /* it may be inside CUPTI */
 }
 
 void flusher_forget(void)

@@ -7,12 +7,12 @@
 #include "cupti_trace/memory/graph_memory.h"
 #include "cupti_trace/memory/virtual_memory.h"
 
-/* CUDA 12.4. That of 11.8 has no callbacks of the driver's launches. */
+/* CUDA 12.4. CUPTI of 11.8 has no callbacks of the driver's launches. */
 #define CUPTI_CALLS_FOR_DRIVER 22
 
 struct followed_functions followed_functions;
 
-/* Returns the name of a launch function; NULL: no room, so the callback's data has to do. */
+/* Returns the name of a launch function; NULL: no room, so the callback's data is used. */
 static const char *keep_name(const char *cupti_name, size_t *used)
 {
 	char *kept = followed_functions.names + *used;
@@ -24,7 +24,7 @@ static const char *keep_name(const char *cupti_name, size_t *used)
 	return kept;
 }
 
-/* Returns whether calls of it tell of memory that CUPTI may have no records of. */
+/* Returns whether calls of a function change memory that CUPTI may not record. */
 static bool is_of_memory(uint32_t domain, const char *name)
 {
 	return (domain == DRV && virtual_memory_has(name)) || graph_memory_has(name);
@@ -37,16 +37,17 @@ static bool begins_with(const char *name, const char *runtime, const char *drive
 }
 
 /*
- * Returns whether what the program calls of the runtime is followed where that calls the driver:
- * CUPTI takes four times as long to call for a function of the runtime as for the driver's inside
- * it (docs/performance.md). The profiler names the program's call by the stack. With CUPTI 13.0 it
- * is also safer. If CUPTI is to call no longer for the runtime's functions, as when a profiler
- * leaves, and a thread is in one of them, then all that this thread does later has the correlation
- * id of that call. So this is chosen once, and nothing is turned off as long as the library is in
- * use.
+ * Returns whether runtime calls of the program are followed where they call the driver. CUPTI's
+ * callback for a runtime function takes four times as long as that for the driver function inside
+ * (docs/performance.md). The profiler names the program's call by the stack.
  *
- * A timeline shows the runtime's own calls, also those that it refuses without calling the driver;
- * but not in a process that goes on, where the next profiler would meet the confused ids.
+ * With CUPTI 13.0 it is also safer. When a profiler leaves, it turns callbacks off. A thread may be
+ * in a runtime function whose callback is turned off. Then everything that this thread does later
+ * has the correlation id of that call. So this is chosen once, and nothing is turned off while the
+ * library is in use.
+ *
+ * A timeline shows the runtime's own calls, even those that fail without calling the driver. It
+ * does not in a process that continues, where the next profiler would meet the confused ids.
  */
 static bool can_follow_in_driver(const struct tracer *tracer)
 {
@@ -87,7 +88,7 @@ static enum function_role role_of(const struct trace_config *config,
 		role = FUNCTION_IGNORED;
 	if (role == FUNCTION_IGNORED)
 		role = special_role(domain, cbid, name);
-	/* an allocation waits, but what has ended needs not be sent */
+	/* an allocation waits, but finished work need not be sent */
 	if (role == FUNCTION_IGNORED && known->waits && (config->waits || !known->allocates))
 		role = FUNCTION_WAITS;
 	return role;
@@ -126,8 +127,8 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 }
 
 /*
- * Returns its number in the list. Some 60 of all known functions differ. Each unknown one has an
- * entry of its own, so that each is reported, as long as they leave room for those.
+ * Returns the function's number in the list. Some 60 of all known functions differ. Each unknown
+ * one has an entry of its own, so that each is reported, unless the list is nearly full.
  */
 static uint8_t number_function(const struct function *f)
 {

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * The injection library's entry and exit.
+ * Implements the injection library's entry and exit.
  *
- * The CUDA driver loads the library named by CUDA_INJECTION64_PATH inside cuInit, calls
- * InitializeInjection, and only then lets the application go on, so whatever happens here happens
- * before the first launch. Start: pipe, libcupti, subscription, hello, wait for the profiler's
- * probes, activity records, flusher thread. Every failure goes into the pipe, and leaves the
- * application as if the library were not there: nothing is printed, nothing exits or aborts.
+ * The CUDA driver loads the library named by CUDA_INJECTION64_PATH inside cuInit and calls
+ * InitializeInjection. Only then does the application continue, so everything here happens before
+ * the first launch. Start: pipe, libcupti, subscription, hello, wait for the profiler's probes,
+ * activity records, flusher thread. Every failure goes into the pipe, and leaves the application as
+ * if the library were not there. Nothing is printed, nothing exits or aborts.
  *
- * In a process that already runs the profiler brings the library in and calls profile_begin with
- * what would be in the environment (profiler/attach/inject_process.h). Then all of this is done by
- * threads of ours: contexts, modules and graphs are there already. Such a copy of the library can
- * leave before the process ends: when the link GPU_WIRE_TIME_RANGE_LINK beside the pipe says that
- * its window has ended, and when nobody reads the pipe any more, it leaves at once. It stays mapped
- * and does nothing, until the next profiler of the same build calls profile_begin again. One that
- * has followed memory, or could not be started, does not begin again: there a new copy is brought
- * in.
+ * The profiler injects the library into a running process, and calls profile_begin with the text of
+ * its environment (profiler/attach/inject_process.h). Then threads of ours do all of this:
+ * contexts, modules and graphs exist already. Such a copy of the library can leave before the
+ * process ends. It leaves when GPU_WIRE_TIME_RANGE_LINK beside the pipe says that its range has
+ * ended, and when nobody reads the pipe any more. It stays mapped and does nothing, until the next
+ * profiler of this build calls profile_begin again. A copy that has followed memory, or could not
+ * be started, does not begin again: a new copy is injected.
  *
- * Where there is no pipe, the library was injected without a profiler. With INJECTION_TRACE it does
- * as it would with one, and a file takes the pipe's place (sink.h), which `profile --from` reads
- * later. Otherwise it is for tracers that attach to its probes (probes.h): a thread looks for them
- * now and then, and CUPTI is used only as long as there are some.
+ * Without a pipe, the library was injected without a profiler. With INJECTION_TRACE it works as
+ * with a profiler, but into a file (sink.h), which `profile --from` reads later. Otherwise it
+ * serves tracers that attach to its probes (probes.h): a thread polls for them, and CUPTI is used
+ * only while there are some.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +62,7 @@
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
 #define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
-#define IDLE_TICK_MS 250         /* without a profiler, tracers are looked for this often */
+#define IDLE_TICK_MS 250         /* interval of polling for tracers without a profiler */
 
 int InitializeInjection(void);
 void profile_begin(const char *text);
@@ -82,9 +81,9 @@ struct deferred_notice {
 };
 
 static struct {
-	pthread_mutex_t lock; /* of questions */
+	pthread_mutex_t lock; /* protects questions */
 	_Atomic bool is_said;
-	bool lacks_answer; /* the last question that was waited for; under the lock */
+	bool lacks_answer; /* the last question timed out; under the lock */
 	struct deferred_notice deferred[DEFERRED_NOTICES_MAX];
 	uint32_t deferred_count;
 } hello = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -96,7 +95,7 @@ static void send_notice(struct tracer *tracer, enum gpu_notice code, const char 
 	sink_put(&tracer->sink, &event);
 }
 
-/* The hello comes first: lines of a program without one are refused. */
+/* Keeps a notice until after the hello: lines of a program without a hello are refused. */
 static void defer_notice(enum gpu_notice code, const char *detail)
 {
 	char *copy = hello.deferred_count < DEFERRED_NOTICES_MAX ? strdup(detail) : NULL;
@@ -138,7 +137,10 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 
 /* ---- asking the profiler ---- */
 
-/* Close it by guest_close with `*file`. -errno: there is none, and no answer. */
+/*
+ * Opens the acknowledgement FIFO. Close it by guest_close with `*file`. Returns -errno if there is
+ * none, so that no answer can come.
+ */
 static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size, struct stat *file)
 {
 	const char *slash = strrchr(tracer->pipe_path, '/');
@@ -157,8 +159,8 @@ static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size, s
 }
 
 /*
- * Once a question was not answered, nobody waits for the profiler again until it has read all that
- * was written: it may be stopped, and each module that is loaded asks.
+ * Returns whether to wait for an answer. After a timeout no thread waits again until the profiler
+ * has read everything written: it may be stopped, and each loaded module asks.
  */
 static bool is_worth_waiting(const struct tracer *tracer)
 {
@@ -211,7 +213,7 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
 	pthread_mutex_unlock(&hello.lock);
 }
 
-/* A question, if there is somebody to answer. */
+/* Sends a question, if a profiler can answer. */
 static void say(struct tracer *tracer, const struct gpu_event *event)
 {
 	if (!tracer->sink.is_file) {
@@ -245,7 +247,10 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Waits in any case: the profiler may have probes to attach, above all where CUPTI is missing. */
+/*
+ * Sends the hello. Always waits: the profiler may have probes to attach, above all if CUPTI is
+ * missing.
+ */
 static void say_hello(struct tracer *tracer, const struct instance *instance, bool will_trace)
 {
 	struct library_list libraries = {.used = 0};
@@ -296,11 +301,10 @@ static void say_goodbye(struct tracer *tracer)
 }
 
 /*
- * The end of an orderly exit, for libraries that the program has loaded before this one: the last
- * moment to ask CUPTI for records, which is asked only if there may be some. Where the driver has
- * shut down by now it has refused the work before (seen with 580 on an H200). And the goodbye,
- * where nobody has called the exit handler: in a namespace of the loader (dlmopen), which has a C
- * library of its own.
+ * Ends an orderly exit, after libraries that the program has loaded before this one. It is the last
+ * moment to ask CUPTI for records; asks only if there may be some. If the driver has shut down by
+ * now, it has refused the work before (seen with 580 on an H200). Also says goodbye if the exit
+ * handler was not called: in a namespace of the loader (dlmopen), which has a C library of its own.
  */
 __attribute__((destructor)) static void on_unload(void)
 {
@@ -331,7 +335,10 @@ static void on_exit_process(void)
 	guest_leave(&guest);
 }
 
-/* CUDA does not work in a forked child, and the child's records would be the parent's again. */
+/*
+ * Turns tracing off. CUDA does not work in a forked child, and its records would duplicate the
+ * parent's.
+ */
 static void on_fork_child(void)
 {
 	struct tracer *tracer = &the_tracer;
@@ -368,14 +375,14 @@ static int begin_cupti(void *context, struct cupti_api *api)
 	return result;
 }
 
-/* Another client is in the way whatever library is used. */
+/* Returns whether the search ends: another client blocks every library. */
 static bool is_final(void *context, int error)
 {
 	(void)context;
 	return error == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 }
 
-/* Loads and subscribes; on failure the reason is in the pipe. */
+/* Loads and subscribes. On failure the reason is in the pipe. */
 static bool set_up_cupti(struct tracer *tracer)
 {
 	struct cupti_api *api = &tracer->api;
@@ -418,7 +425,7 @@ static bool start_activity(struct tracer *tracer)
 	return false;
 }
 
-/* Asks for the counters of the configuration; for none any more if they cannot be read. */
+/* Sets up the configured counters. Removes them from the configuration if they cannot be read. */
 static void read_counters(struct tracer *tracer)
 {
 	struct trace_config *config = &tracer->config;
@@ -432,7 +439,7 @@ static void read_counters(struct tracer *tracer)
 
 /* ---- without a profiler ---- */
 
-/* False: CUPTI cannot be used; a notice says why. */
+/* Begins without a profiler. Returns false, after a notice, if CUPTI cannot be used. */
 static bool begin_alone(struct tracer *tracer)
 {
 	int result;
@@ -452,7 +459,7 @@ static bool begin_alone(struct tracer *tracer)
 	return true;
 }
 
-/* The set of probes that are on has changed. What fails is tried again when it changes again. */
+/* Serves a changed set of probes. A failure is retried at the next change. */
 static void serve_alone(struct tracer *tracer, uint32_t on)
 {
 	bool uses_cupti = atomic_load(&tracer->phase) != TRACER_OFF;
@@ -492,8 +499,8 @@ static void *watch_tracers(void *arg)
 }
 
 /*
- * Counters for a file, where the program's user asks for them. Not in programs that run with more
- * privilege than their user has.
+ * Starts counters for a file, if the program's user asks for them. Not in programs that run with
+ * more privilege than their user has.
  */
 static void start_counters_alone(struct tracer *tracer)
 {
@@ -516,12 +523,12 @@ static void start_counters_alone(struct tracer *tracer)
 	read_counters(tracer);
 }
 
-/* For tracers: of those that are there already no call is missed. */
+/* Starts for tracers. If some are attached already, no call is missed. */
 static void start_alone(struct tracer *tracer)
 {
 	tracer->start = START_ALONE;
 	start_counters_alone(tracer);
-	sink_open(&tracer->sink, "", (uint32_t)getpid(), 0); /* not at all */
+	sink_open(&tracer->sink, "", (uint32_t)getpid(), 0); /* not open at all */
 	if (launch_log_init() != 0)
 		return;
 	pthread_atfork(NULL, NULL, on_fork_child);
@@ -544,8 +551,8 @@ static void start(struct tracer *tracer, const struct instance *instance)
 		resources_expect_contexts(tracer);
 	if (tracer->config.stacks)
 		code_map_open();
-	launch_stack_check_code(NULL); /* what is to be said of Python comes after the hello */
-	/* a program that runs already would send before the hello */
+	launch_stack_check_code(NULL); /* notices about Python come after the hello */
+	/* a running program would send before the hello */
 	if (tracer_is_late(tracer))
 		say_hello(tracer, instance, ready);
 	tracer->began_ns = tracer_is_late(tracer) ? clock_now_ns() : tracer->began_ns;
@@ -563,7 +570,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	flusher_runs = flusher_start(tracer, flusher_main);
 	recorded_range_begin(tracer);
 	if (flusher_runs && time_range_is_far(&tracer->time_range, clock_now_ns()))
-		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* it ends that in time */
+		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* the flusher ends that in time */
 	if (tracer->stage == STAGE_HOOKED)
 		return;
 	tracer->stage = STAGE_HOOKED;
@@ -573,7 +580,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 			      "out of memory: its last GPU work will be missing");
 }
 
-/* Takes what the profiler asks for, without what contradicts the rest of it. */
+/* Reads the configuration, and resolves contradictions in it. */
 static void read_options(struct tracer *tracer)
 {
 	struct trace_config *config = &tracer->config;
@@ -593,7 +600,7 @@ static void read_options(struct tracer *tracer)
 	read_counters(tracer);
 }
 
-/* With a pipe. */
+/* Begins with a pipe. */
 static void begin(struct tracer *tracer, const char *pipe_path)
 {
 	struct instance instance;
@@ -622,7 +629,7 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 	}
 }
 
-/* Into a file, in place of a pipe. 0 or -errno: there is none. */
+/* Begins with a file instead of a pipe. Returns 0 or -errno. */
 static int begin_trace(struct tracer *tracer, const char *path)
 {
 	struct instance instance;
@@ -639,12 +646,12 @@ static int begin_trace(struct tracer *tracer, const char *path)
 	output_path_note_stderr();
 	read_options(tracer);
 	pthread_atfork(NULL, NULL, on_fork_child);
-	active_marker_begin(); /* a profiler that comes later finds CUPTI taken */
+	active_marker_begin(); /* a later profiler finds CUPTI taken */
 	start(tracer, &instance);
 	return 0;
 }
 
-/* Starts a trace where the program's user asks for it. False: there is none. */
+/* Starts a trace if the program's user asks for it. Returns false if not. */
 static bool start_trace(struct tracer *tracer)
 {
 	const char *name = trace_name();
@@ -688,7 +695,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	return 1;
 }
 
-/* Held until the thread that begins has its first name: the thread sets the next one. */
+/* Held until the starting thread has its first name: the thread sets the next one. */
 static pthread_mutex_t naming = PTHREAD_MUTEX_INITIALIZER;
 
 static void *begin_late(void *arg)
@@ -707,8 +714,8 @@ static void *begin_late(void *arg)
 }
 
 /*
- * In a thread that sleeps elsewhere and does not know: nothing here waits. Locks of its program may
- * be held by others that wait for it, so CUPTI is called by a thread of ours.
+ * Begins in an injected process, in a thread that was interrupted anywhere. Nothing here may wait:
+ * other threads may hold locks and wait for this one. So a thread of ours calls CUPTI.
  */
 __attribute__((visibility("default"))) void profile_begin(const char *text)
 {
@@ -717,7 +724,7 @@ __attribute__((visibility("default"))) void profile_begin(const char *text)
 	pid_t nobody = 0;
 	pthread_t thread;
 
-	/* a child of fork has what its parent has begun, and no CUDA */
+	/* a child of fork inherits its parent's state, but no CUDA */
 	if (tracer->sink.owner && tracer->sink.owner != getpid())
 		return;
 	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))

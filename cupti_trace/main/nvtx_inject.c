@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * NVTX's functions as the program calls them, and how they get there: see nvtx_abi.h.
+ * Implements NVTX's functions as the program calls them, and installs them: see nvtx_abi.h.
  *
- * Only ranges are followed; marks, names of categories, threads and CUDA objects keep doing
- * nothing. Of attributes, message and colour are read. Domains and registered strings are known by
- * small numbers, which are handed out as pointers; one that we did not hand out does no harm.
+ * Only ranges are followed. Marks, names of categories, threads and CUDA objects keep doing
+ * nothing. Of attributes, message and colour are read. Domains and registered strings are small
+ * numbers, returned as pointers. A pointer that we did not return does no harm.
  *
- * Of the payload extension, ranges are followed; of payloads, the message is read where there is no
+ * Of the payload extension, ranges are followed. Of payloads, the message is read if there is no
  * other (nvtx_payload.h).
  */
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "cupti_trace/main/trace.h"
 #include "cupti_trace/wire/gpu_wire.h"
 
-/* The stack pointer in the caller of the function that this stands in. */
+/* Stack pointer in the caller of the function that this stands in. */
 #define CALLER_SP ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 16)
 
 static uint32_t domain_of(const void *handle)
@@ -228,15 +228,18 @@ static void fill(const struct nvtx_abi_callbacks *callbacks, uint32_t module,
 			*places[i] = functions[i];
 }
 
-/* Frames of launch stacks: a profiler says so, and a trace has all that there is. */
+/*
+ * Returns whether launch stacks have frames of ranges: if a profiler asks for them, and always in a
+ * trace.
+ */
 static bool wants_frames(void)
 {
 	return settings_config()->nvtx || trace_name();
 }
 
 /*
- * Follows NVTX's calls where something needs them; returns whether it does. Ranges may be open
- * before the program's first call of CUDA: an interpreter is looked for now.
+ * Follows NVTX's calls if something needs them; returns whether it does. Ranges may be open before
+ * the program's first call of CUDA, so it looks for an interpreter now.
  */
 static bool begin(void)
 {
@@ -247,7 +250,7 @@ static bool begin(void)
 	return true;
 }
 
-/* Success is also returned where nothing is done: NVTX then does nothing, silently. */
+/* Returns success even if nothing is done: NVTX then does nothing, silently. */
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table)
 {
@@ -266,8 +269,8 @@ InitializeInjectionNvtx2(nvtx_abi_get_export_table get_export_table)
 }
 
 /*
- * NVTX 2, in libnvToolsExt.so, asks for another name and has the same tables, as other tools take
- * it too; tried with a stand-in only.
+ * NVTX 2, in libnvToolsExt.so, asks for this name and has equal tables, as other tools assume too.
+ * Tried with a stand-in only.
  */
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx(nvtx_abi_get_export_table get_export_table)
@@ -276,8 +279,8 @@ InitializeInjectionNvtx(nvtx_abi_get_export_table get_export_table)
 }
 
 /*
- * Extensions that are not followed, such as those of memory and of counters, keep doing nothing.
- * Each calls this for itself, before any of its functions.
+ * Starts an extension, before any of its functions is called. Extensions that are not followed,
+ * such as those of memory and of counters, keep doing nothing.
  */
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtxExtension(struct nvtx_abi_extension *extension)

@@ -31,7 +31,7 @@ static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_reco
 	guest_leave(&guest);
 }
 
-/* Counts the records that CUPTI had no room for, from one asking to the next. */
+/* Counts the records that CUPTI had no room for since the last call. */
 static void count_dropped(struct tracer *tracer, void *context, uint32_t stream)
 {
 	struct gpu_event_drops drops = {0};
@@ -66,8 +66,8 @@ void outflow_measure_clock(struct tracer *tracer)
 }
 
 /*
- * Returns when recording began: what ended before has no place in the profile. CUPTI may hand over
- * records that it made for an earlier copy of the library.
+ * Returns the start of recording: work that ended before has no place in the profile. CUPTI may
+ * deliver records that it made for an earlier copy of the library.
  */
 static uint64_t recorded_from(const struct tracer *tracer)
 {
@@ -77,16 +77,16 @@ static uint64_t recorded_from(const struct tracer *tracer)
 }
 
 /*
- * Returns whether only what begins while a visit records is sent. A process that goes on after the
- * profiler may give CUPTI work faster than its records can be sent, so there the rest is only
- * counted; but what a wait is for may begin early or late.
+ * Returns whether only work that begins while this profiler records is sent. A process that
+ * continues after the profiler may produce records faster than they can be sent. So there the rest
+ * is only counted. Waits are an exception: the awaited work may begin early or late.
  */
 static bool sends_visit_alone(const struct tracer *tracer)
 {
 	return tracer_is_late(tracer) && !tracer->config.waits;
 }
 
-/* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
+/* Sends all launches logged so far, then the records of a buffer that CUPTI has filled. */
 static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
 {
 	struct clock_map clock = copy_clock(tracer);
@@ -149,7 +149,7 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 	(void)size;
 	guest_enter(&guest);
 	if (!buffers_have(&tracer->buffers, buffer))
-		valid_size = 0; /* an earlier copy's, with what that recorded */
+		valid_size = 0; /* an earlier copy's, with records for that one */
 	if (valid_size > 0 && tracer_is_on(tracer))
 		send_buffer(tracer, buffer, valid_size);
 	buffers_put(&tracer->buffers, buffer);
@@ -164,7 +164,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 {
 	outflow_measure_clock(tracer);
 	tracer->api.cuptiActivityFlushAll(all ? CUPTI_ABI_FLUSH_FORCED : 0);
-	count_dropped(tracer, NULL, 0); /* those after the last buffer */
+	count_dropped(tracer, NULL, 0); /* records dropped after the last buffer */
 	launch_log_drain(&tracer->sink);
 	callback_send_voids(tracer);
 	call_stats_send(&tracer->sink);
@@ -247,7 +247,7 @@ void outflow_send_rest(struct tracer *tracer)
 	tell_cost(tracer);
 	/* later handlers, destructors and other threads may still use the GPU */
 	atomic_store(&tracer->phase, TRACER_LEAVING | (atomic_load(&tracer->phase) & TRACER_FLAGS));
-	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
+	launch_log_drain(&tracer->sink); /* launches by other threads meanwhile */
 	callback_send_voids(tracer);
 	call_stats_send(&tracer->sink);
 	if (tracer_reads_counters(tracer))

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library sends of a program: the records in CUPTI's buffers, with what the program's
- * threads have logged (tracer_flush), and at the end the rest of it and the goodbye.
+ * Sends a program's data: the records in CUPTI's buffers, with the logs of the program's threads
+ * (tracer_flush). At the end it sends the rest, and the goodbye.
  */
 #ifndef CUPTI_TRACE_MAIN_OUTFLOW_H
 #define CUPTI_TRACE_MAIN_OUTFLOW_H
 
 #include "cupti_trace/core/tracer.h"
 
-/* Has CUPTI hand records over to this tracer, which lives forever. 0, or CUPTI's result. */
+/* Has CUPTI deliver records to this tracer, which lives forever. Returns 0 or CUPTI's result. */
 int outflow_open(struct tracer *tracer);
 
-/* Takes another point of CUPTI's clock. */
+/* Measures CUPTI's clock again. */
 void outflow_measure_clock(struct tracer *tracer);
 
 /*
- * Requests the records of devices once, where they are due (enum tracer_devices), and flushes with
- * CUPTI's `flag`. CUPTI writes them when the driver starts, and documents that it may start too
- * late for that. From a thread that holds no lock.
+ * Requests the records of devices once, when they are due (enum tracer_devices), and flushes with
+ * CUPTI's `flag`. CUPTI writes these records when the driver starts, and documents that it may
+ * start too late for that. Call from a thread that holds no lock.
  */
 void outflow_ask_for_devices(struct tracer *tracer, uint32_t flag);
 
-/* Sends everything that there is, but for the goodbye. Then hooks are in TRACER_LEAVING. */
+/* Sends everything except the goodbye. Then hooks are in TRACER_LEAVING. */
 void outflow_send_rest(struct tracer *tracer);
 
 /*
- * Sends the sums, then the totals: both of the same records, whoever sends more meanwhile. Again
- * after records that come later; the last goodbye counts.
+ * Sends the sums, then the totals: both of an equal set of records, even if other threads send
+ * meanwhile. May be repeated after later records; the last goodbye counts.
  */
 void outflow_say_goodbye(struct tracer *tracer);
 
-/* Says on stderr why a trace is not complete, if it is not. */
+/* Explains on stderr why a trace is incomplete, if it is. */
 void outflow_say_what_failed(struct tracer *tracer);
 
-/* Turns off all that costs the application time: the profiler is gone, or wants no more. */
+/* Turns off everything that costs the application time: the profiler is gone, or wants no more. */
 void outflow_turn_off(struct tracer *tracer);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* ---- for the profiler ---- */
 
-/* The kinds of records: the first is required, the others are used where this CUPTI has them. */
+/* Kinds of records: the first is required, the others are used if this CUPTI has them. */
 static const uint32_t kinds[] = {
 	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
 	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ABI_ACTIVITY_KIND_MEMSET,
@@ -19,7 +19,7 @@ static const uint32_t kinds[] = {
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* These only describe what other records are about. */
+/* Returns whether a kind only describes subjects of other records. */
 static bool is_description(uint32_t kind)
 {
 	return kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ABI_ACTIVITY_KIND_CONTEXT;
@@ -62,13 +62,16 @@ static const char *describe(uint32_t kind)
 	}
 }
 
-/* Returns whether few miss it: descriptions, and engines that most GPUs do not have. */
+/*
+ * Returns whether a refused kind is worth a notice: not descriptions, or engines that most GPUs
+ * lack.
+ */
 static bool is_missed(uint32_t kind)
 {
 	return !is_description(kind) && kind != CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS;
 }
 
-/* Has to be asked for before any kind is enabled; takes 16 MiB of each context's memory. */
+/* Must be called before any kind is enabled; takes 16 MiB of each context's memory. */
 static void enable_device_graphs(struct tracer *tracer)
 {
 	const struct cupti_api *api = &tracer->api;
@@ -140,7 +143,7 @@ void record_kinds_disable(struct tracer *tracer)
 
 /* ---- for tracers ---- */
 
-/* The kinds of records that are read for probes, and for which. */
+/* Kinds of records for probes. */
 static const struct {
 	uint32_t kind, probe;
 } probed_kinds[] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kinds of records CUPTI makes: what the profiler asked for, or, where there is none, what
- * the probes need that tracers are attached to.
+ * Selects the kinds of records that CUPTI makes: those that the profiler requests or, without a
+ * profiler, those that attached tracers' probes need.
  *
- * Kinds that this CUPTI does not have, or refuses, are left out; a notice says so where their work
- * will be missed. One thread at a time, while CUPTI's buffers are provided for.
+ * Kinds that this CUPTI does not have, or refuses, are left out. A notice is sent if their work
+ * will be missed. One thread at a time, after CUPTI's buffer hooks are set.
  */
 #ifndef CUPTI_TRACE_MAIN_RECORD_KINDS_H
 #define CUPTI_TRACE_MAIN_RECORD_KINDS_H
@@ -13,15 +13,15 @@
 #include "cupti_trace/core/tracer.h"
 
 /*
- * All that are wanted. Returns CUPTI's result for kernels, without which nothing is recorded. Sets
- * `records_copies` and `wants_devices`.
+ * Enables all requested kinds. Returns CUPTI's result for kernels, without which nothing is
+ * recorded. Sets `records_copies` and `wants_devices`.
  */
 int record_kinds_enable(struct tracer *tracer);
 
-/* Serves probes with these bits (probes.h), instead of those for `tracer->probes`. */
+/* Serves these probes (probes.h), instead of those in `tracer->probes`. */
 void record_kinds_serve(struct tracer *tracer, uint32_t probes);
 
-/* None any more. */
+/* Disables all kinds. */
 void record_kinds_disable(struct tracer *tracer);
 
 #endif

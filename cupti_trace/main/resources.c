@@ -27,7 +27,7 @@ static void on_node_starts(struct tracer *tracer, const struct cupti_abi_graph_d
 	bool has_had = atomic_load(&tracer->has_conditionals);
 
 	graph_bodies_node_starts(tracer, data);
-	/* what CUPTI cannot tell of conditional nodes is said once */
+	/* one notice about unrecorded bodies of conditional nodes */
 	if (has_had || !atomic_load(&tracer->has_conditionals) ||
 	    tracer->api.version >= CUPTI_RECORDS_BODIES)
 		return;
@@ -116,7 +116,7 @@ static void watch_unified_memory(struct tracer *tracer)
 			if (result == CUPTI_ABI_SUCCESS)
 				any = true;
 			else if (i == 0)
-				break; /* no such device, or none that can */
+				break; /* no such device, or it does not support this */
 		}
 		if (result != CUPTI_ABI_SUCCESS && !any)
 			break;
@@ -134,8 +134,8 @@ void resources_expect_contexts(struct tracer *tracer)
 }
 
 /*
- * Asks the profiler to look at new code, where probes take the stacks. New device code may be of a
- * library with its own copy of the runtime: its launch functions get probes before it is called.
+ * Asks the profiler to search new code, if probes take the stacks. New device code may belong to a
+ * library with its own copy of the runtime. Its launch functions get probes before they are called.
  */
 static void on_module_loaded(struct tracer *tracer)
 {
@@ -151,10 +151,9 @@ static void on_module_loaded(struct tracer *tracer)
 }
 
 /*
- * Reports device code that launches kernels itself. It has NVIDIA's device runtime linked in. CUPTI
- * reports nothing of those kernels (seen with 13.0 on an H100; asking for
- * CUPTI_ACTIVITY_KIND_CDP_KERNEL is refused there), and a kernel that launches others ends before
- * they do.
+ * Reports device code that launches kernels itself: it has NVIDIA's device runtime linked in. CUPTI
+ * does not record those kernels (seen with 13.0 on an H100; it refuses
+ * CUPTI_ACTIVITY_KIND_CDP_KERNEL there), and a kernel that launches others ends before they do.
  */
 static void look_for_device_launches(struct tracer *tracer,
 				     const struct cupti_abi_module_data *data)
@@ -223,7 +222,7 @@ void resources_on_callback(struct tracer *tracer, uint32_t cbid,
 	}
 }
 
-/* Returns whether it is enabled where there is no profiler: names and records need it. */
+/* Returns whether a callback is enabled even without a profiler: names and records need it. */
 static bool is_needed_alone(uint32_t resource)
 {
 	return resource == CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING ||

@@ -5,8 +5,8 @@
 #include "cupti_trace/core/timeout.h"
 
 static pthread_mutex_t flush_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t started_ns;       /* of the last flush here; under the lock */
-static _Atomic uint64_t spent_ns; /* in all of them */
+static uint64_t started_ns;       /* start of the last flush here; under the lock */
+static _Atomic uint64_t spent_ns; /* total of all flushes */
 
 static bool has_quota(const struct tracer *tracer, uint64_t now_ns)
 {
@@ -19,13 +19,13 @@ void sync_flush(struct tracer *tracer)
 {
 	uint64_t now_ns = clock_now_ns(), taken_ns;
 
-	/* a profiler that does not read must not be waited for here */
+	/* never wait here for a profiler that does not read */
 	if (!has_quota(tracer, now_ns) || sink_is_stalled(&tracer->sink) ||
 	    !timeout_lock_for(&flush_lock, SYNC_FLUSH_LOCK_MS)) {
 		tracer_flush_soon();
 		return;
 	}
-	/* another thread may have begun one since this call was here */
+	/* another thread may have begun a flush since this call got here */
 	if (started_ns < now_ns) {
 		started_ns = clock_now_ns();
 		tracer_flush(tracer, false);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends what a synchronizing call has waited for before the call returns. The program may end by
- * _exit, exec or a signal right behind it, where no exit handler runs.
+ * Sends the work that a synchronizing call has waited for before the call returns. The program may
+ * end by _exit, exec or a signal right after it, and no exit handler runs then.
  *
  * CUPTI writes the times of records only when it is asked for them (cuptiActivityFlushAll). That
- * takes 30 us on an H200, and 0.3 us for each record. So there is a quota of time in which these
- * calls flush themselves: SYNC_FLUSH_FIRST_NS to begin with, and one part in SYNC_FLUSH_SHARE of
- * the time since then. A flush counts with SYNC_FLUSH_MOST_NS at most. Beyond the quota the flusher
- * thread flushes soon (tracer_flush_soon). Threads that wait for each other's flush share the next
- * one.
+ * takes 30 us on an H200, and 0.3 us for each record. So these calls have a quota of time for
+ * flushes: SYNC_FLUSH_FIRST_NS at first, and one part in SYNC_FLUSH_SHARE of the time since then. A
+ * flush counts for SYNC_FLUSH_MOST_NS at most. Beyond the quota the flusher thread flushes soon
+ * (tracer_flush_soon). Threads that wait for each other's flush share the next one.
  *
  * Any thread of the program, between guest_enter and guest_leave.
  */
@@ -20,10 +19,10 @@
 #define SYNC_FLUSH_FIRST_NS UINT64_C(20000000)
 #define SYNC_FLUSH_SHARE 200
 #define SYNC_FLUSH_MOST_NS \
-	UINT64_C(5000000)      /* of one flush: the thread may have waited for a CPU */
-#define SYNC_FLUSH_LOCK_MS 100 /* to wait for another thread's flush */
+	UINT64_C(5000000)      /* limit of one flush: the thread may have waited for a CPU */
+#define SYNC_FLUSH_LOCK_MS 100 /* timeout for another thread's flush */
 
-/* A synchronizing call is about to return. */
+/* Flushes, within the quota. Call when a synchronizing call is about to return. */
 void sync_flush(struct tracer *tracer);
 
 #endif

@@ -39,7 +39,7 @@ void trace_use_settings(void)
 
 /* ---- the program ---- */
 
-/* How many bytes of the file were read, at most size - 1; they are ended by a NUL. */
+/* Reads up to size - 1 bytes of a file, and appends a NUL. Returns their number. */
 static size_t read_file(const char *path, char *text, size_t size)
 {
 	int fd = guest_open(path, O_RDONLY);
@@ -58,7 +58,7 @@ static size_t read_file(const char *path, char *text, size_t size)
 	return used;
 }
 
-/* Each word has a NUL behind it there. */
+/* Replaces the NUL after each word. */
 static void read_arguments(char *text, size_t size)
 {
 	size_t used = read_file("/proc/self/cmdline", text, size);
@@ -68,7 +68,7 @@ static void read_arguments(char *text, size_t size)
 			text[i] = GPU_RUN_WORD_END;
 }
 
-/* Reads the variables that profiler/base/job_rank.h knows; what does not fit is left out. */
+/* Reads the variables that profiler/base/job_rank.h knows; omits those that do not fit. */
 static void read_job(char *text, size_t size)
 {
 	static const char *const names[] = {"RANK",
@@ -104,7 +104,7 @@ static void read_job(char *text, size_t size)
 	}
 }
 
-/* 0 if the clock stands before 1970. */
+/* Returns 0 if the clock stands before 1970. */
 static uint64_t unix_ns(void)
 {
 	struct timespec now;

@@ -4,9 +4,9 @@
  *
  * NVIDIA documents no records of it. A node has no memory until its graph is launched or uploaded.
  * Then it shares memory with other graphs, and keeps it until the device's graph memory is trimmed.
- * So the driver is asked how much it holds for graphs on a device
- * (CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), after each call that may change that. An increase is an
- * allocation by that call. A decrease is a release, of the newest pieces first.
+ * So after each call that may change that, the driver is asked how much it holds for graphs on a
+ * device (CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT). An increase is an allocation by that call. A
+ * decrease is a release, of the newest pieces first.
  *
  * Bounded by GRAPH_MEMORY_DEVICES devices, and GRAPH_MEMORY_PIECES allocations on each. Beyond
  * these, the last one is replaced by one of all its bytes.
@@ -27,11 +27,11 @@ bool graph_memory_has(const char *name);
 /* Registers such a function by CUPTI's name. Call before callbacks are enabled. */
 void graph_memory_add_function(uint32_t domain, uint32_t cbid, const char *name);
 
-/* Handle that a context was created, or ends with all memory of graphs on its device. */
+/* Update for a context that was created, or ends with all memory of graphs on its device. */
 void graph_memory_context_begins(struct tracer *tracer, void *context);
 void graph_memory_context_ends(void *context);
 
-/* Handle that the calling thread enters and leaves a function. */
+/* Update when the calling thread enters and leaves a function. */
 void graph_memory_enter(uint32_t domain, uint32_t cbid, const struct cupti_abi_callback_data *data);
 void graph_memory_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		       const struct cupti_abi_callback_data *data);

@@ -6,8 +6,8 @@
  * NVIDIA documents no records of this memory. So those calls are followed, and events are sent like
  * those of other memory. Records by CUPTI, if any, are dropped (followed_memory.h).
  *
- * CUDA frees memory once its handle has been released as often as it was created or retained, and
- * no address is mapped to it. Reserving addresses takes no memory. Memory imported from another
+ * CUDA frees memory once its handle has been released as often as created or retained, and no
+ * address is mapped to it. Reserving addresses takes no memory. Memory imported from another
  * process belongs to that process.
  *
  * A handle or address may be reused as soon as the releasing call has done its work, before it
@@ -33,7 +33,7 @@ void virtual_memory_set_max(uint32_t max);
 /* Returns whether a function is followed. */
 bool virtual_memory_has(const char *name);
 
-/* Handle that the calling thread enters and leaves a function of the driver. */
+/* Update when the calling thread enters and leaves a function of the driver. */
 void virtual_memory_enter(struct tracer *tracer, uint32_t cbid,
 			  const struct cupti_abi_callback_data *data);
 void virtual_memory_exit(struct tracer *tracer, uint32_t cbid,

@@ -5,9 +5,9 @@
  *
  * PyGILState_GetThisThreadState returns it. Py_IsFinalizing tells whether it may still be read: an
  * interpreter that shuts down frees the states of running daemon threads. Between two launches of a
- * PyTorch program the interpreter's code and tables leave the processor's caches. So these two
- * calls would take a sixth of the callback. Therefore this module reads their data itself: up to
- * Python 3.13 a key of POSIX thread-specific data in _PyRuntime. Later versions keep the state in a
+ * PyTorch program the interpreter's code and tables leave the processor's caches. So both calls
+ * would take a sixth of the callback. Therefore this module reads their data itself: up to Python
+ * 3.13 a key of POSIX thread-specific data in _PyRuntime. Later versions keep the state in a
  * variable of their own, and the function is called.
  */
 #ifndef CUPTI_TRACE_PYTHON_PYTHON_THREAD_H

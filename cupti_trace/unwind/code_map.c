@@ -157,7 +157,7 @@ static void take_line(struct code_map *map, struct reading *r, const char *line)
 
 /*
  * The file stays open. A program that has restricted itself (by seccomp, chroot or namespaces) may
- * be unable to open it, or killed for trying. One for the process, as its maps are.
+ * fail to open it, or be killed. One for the process, as its maps are.
  */
 static struct {
 	pthread_mutex_t lock;

@@ -51,9 +51,9 @@ struct code_map {
 struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc);
 
 /*
- * Examines an entry that is memory without a file. If it has text that the program has moved,
- * `entry` becomes a mapping of that file, with a hash of the text (moved_code.h). The rest of the
- * memory gets entries of its own. Returns the entry with `pc`.
+ * Examines an entry that is memory without a file. If a file's text has been moved there, `entry`
+ * becomes a mapping of that file, with a hash of the text (moved_code.h). The rest of the memory
+ * gets entries of its own. Returns the entry with `pc`.
  */
 struct code_map_entry *code_map_resolve(struct code_map *map, struct code_map_entry *entry,
 					uint64_t pc);

@@ -283,8 +283,8 @@ static bool step_simple(struct walk *w, uint64_t row)
 }
 
 /*
- * Steps by the frame pointer. Code may use rbp for data that happen to be addresses of the stack,
- * so the return address must follow a call.
+ * Steps by the frame pointer. Code may use rbp for data that look like addresses, so the return
+ * address must follow a call.
  */
 static bool step_frame_pointer(struct walk *w)
 {
