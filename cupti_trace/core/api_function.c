@@ -220,7 +220,7 @@ uint32_t api_amount_kind(const struct api_amount *amount, const void *params)
 	return kind;
 }
 
-bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params)
+bool api_function_has_record(uint8_t size_at, uint8_t kind_at, const void *params)
 {
 	const uint8_t *bytes = params;
 	size_t size = 0;
@@ -257,7 +257,8 @@ struct api_function api_function_of(const char *name)
 	if (f.meaning == API_KERNEL && starts_with(base, "LaunchKernelEx"))
 		f.kernel_at = sizeof(void *);
 	f.runs_graph = f.meaning == API_GRAPH && starts_with(base, "GraphLaunch");
-	f.tells_error = starts_with(base, "GetLastError") || starts_with(base, "PeekAtLastError");
+	f.returns_earlier_error =
+		starts_with(base, "GetLastError") || starts_with(base, "PeekAtLastError");
 	f.is_stream =
 		length == strlen("StreamSynchronize") && starts_with(base, "StreamSynchronize");
 	if (f.meaning == API_OTHER)

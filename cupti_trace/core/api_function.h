@@ -27,13 +27,14 @@ enum api_meaning {
 
 struct api_function {
 	enum api_meaning meaning;
-	bool waits;       /* waits for the GPU; may have a meaning above as well */
-	bool allocates;   /* allocates or frees */
-	bool is_stream;   /* waits for one stream, its first parameter */
-	bool runs_graph;  /* launches the executable graph in its first parameter */
-	bool is_enqueued; /* gives work to a stream, according to its name */
-	bool tells_error; /* returns the error of an earlier call, and has not failed itself */
-	/* for copies and sets: positions from which api_function_owes predicts a record */
+	bool waits;                 /* waits for the GPU; may have a meaning above as well */
+	bool allocates;             /* allocates or frees */
+	bool is_stream;             /* waits for one stream, its first parameter */
+	bool runs_graph;            /* launches the executable graph in its first parameter */
+	bool is_enqueued;           /* gives work to a stream, according to its name */
+	bool returns_earlier_error; /* returns the error of an earlier call, and has not failed
+				       itself */
+	/* for copies and sets: positions from which api_function_has_record predicts a record */
 	uint8_t size_at, kind_at;
 	uint8_t kernel_at; /* for launches: position of the kernel or graph in the parameters */
 };
@@ -57,7 +58,7 @@ size_t api_function_length(const char *name);
  * Returns true if a call with these parameters has a record unless it fails: it copies at least a
  * byte between host and device or within devices, or sets one. False: it may have none.
  */
-bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params);
+bool api_function_has_record(uint8_t size_at, uint8_t kind_at, const void *params);
 
 /*
  * Positions of the number of bytes that a call copies, sets, allocates or prefetches. `at` is 0 if

@@ -214,7 +214,7 @@ bool guest_has_filter(void)
 	return seccomp_mode() != SECCOMP_MODE_DISABLED;
 }
 
-bool guest_is_shut_in(void)
+bool guest_is_sandboxed(void)
 {
 	int mode = seccomp_mode();
 
@@ -228,7 +228,7 @@ int guest_open(const char *path, int flags)
 	int placeholders[STDERR_FILENO + 1], count, fd;
 	struct stat root;
 
-	if (guest_is_shut_in())
+	if (guest_is_sandboxed())
 		return -EPERM;
 	count = take_standard(placeholders, &root);
 	if (flags & O_CREAT) {
@@ -264,60 +264,60 @@ bool guest_is_in_root(const struct guest_root *root)
 
 /* ---- descriptors of our own ---- */
 
-#define APART_STACK (64u << 10)
+#define ISOLATED_STACK (64u << 10)
 
-static _Atomic uint64_t apart_until_ns;
-static _Atomic uint64_t apart_ns = GUEST_APART_FIRST_NS;
+static _Atomic uint64_t isolated_until_ns;
+static _Atomic uint64_t isolation_ns = GUEST_ISOLATED_FIRST_NS;
 
 void guest_note_closed(void)
 {
-	uint64_t lasts = atomic_load(&apart_ns);
+	uint64_t lasts = atomic_load(&isolation_ns);
 
-	if (guest_is_apart())
+	if (guest_is_isolated())
 		return;
-	atomic_store(&apart_ns, lasts * GUEST_APART_FACTOR);
-	atomic_store(&apart_until_ns, clock_now_ns() + lasts);
+	atomic_store(&isolation_ns, lasts * GUEST_ISOLATED_FACTOR);
+	atomic_store(&isolated_until_ns, clock_now_ns() + lasts);
 }
 
-bool guest_is_apart(void)
+bool guest_is_isolated(void)
 {
-	uint64_t until = atomic_load_explicit(&apart_until_ns, memory_order_relaxed);
+	uint64_t until = atomic_load_explicit(&isolated_until_ns, memory_order_relaxed);
 
 	return until != 0 && clock_now_ns() < until;
 }
 
-struct apart {
+struct isolated {
 	void (*work)(void *data);
 	void *data;
 	bool has_run;
 	int lives; /* cleared by the kernel at the thread's end */
 };
 
-static void run_apart(struct apart *apart)
+static void run_isolated(struct isolated *isolated)
 {
 	/* the kernel copies only the lowest few dozen of the program's descriptors, for a moment */
 	if (syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) != 0)
 		return;
-	apart->work(apart->data);
-	apart->has_run = true;
+	isolated->work(isolated->data);
+	isolated->has_run = true;
 }
 
 /*
- * Starts a thread that runs run_apart on the stack that ends at `top`, and ends. Returns the
+ * Starts a thread that runs run_isolated on the stack that ends at `top`, and ends. Returns the
  * thread's id or -errno. The thread shares the caller's thread-local storage, so the caller must
  * only wait until then. (CLONE_VFORK would do that, but valgrind ends programs that use it here.)
  */
-static long start_apart(char *top, struct apart *apart)
+static long start_isolated(char *top, struct isolated *isolated)
 {
 	const unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
 				    CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID;
-	register int *lives __asm__("r10") = &apart->lives;
+	register int *lives __asm__("r10") = &isolated->lives;
 	register long tls __asm__("r8") = 0;
 	void **stack = (void **)top;
 	long tid;
 
-	*--stack = (void *)(uintptr_t)run_apart;
-	*--stack = apart;
+	*--stack = (void *)(uintptr_t)run_isolated;
+	*--stack = isolated;
 	__asm__ volatile("syscall\n\t"
 			 "test %%rax, %%rax\n\t"
 			 "jnz 1f\n\t"
@@ -348,30 +348,30 @@ static void wait_for_end(int *lives)
 		syscall(SYS_futex, lives, FUTEX_WAIT, value, NULL, NULL, 0);
 }
 
-bool guest_run_apart(void (*work)(void *data), void *data)
+bool guest_run_isolated(void (*work)(void *data), void *data)
 {
-	struct apart apart = {.work = work, .data = data, .lives = 1};
+	struct isolated isolated = {.work = work, .data = data, .lives = 1};
 	sigset_t all, signals;
 	char *stack;
 
 	if (guest_has_filter())
 		return false; /* a filter may kill a process that makes a thread in an unusual way
 			       */
-	stack = mmap(NULL, APART_STACK, PROT_READ | PROT_WRITE,
+	stack = mmap(NULL, ISOLATED_STACK, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &signals); /* the thread inherits this mask */
-	if (start_apart(stack + APART_STACK, &apart) > 0)
-		wait_for_end(&apart.lives);
+	if (start_isolated(stack + ISOLATED_STACK, &isolated) > 0)
+		wait_for_end(&isolated.lives);
 	pthread_sigmask(SIG_SETMASK, &signals, NULL);
-	munmap(stack, APART_STACK);
-	return apart.has_run;
+	munmap(stack, ISOLATED_STACK);
+	return isolated.has_run;
 }
 
 void guest_run_with_files(void (*work)(void *data), void *data)
 {
-	if (!guest_is_apart() || !guest_run_apart(work, data))
+	if (!guest_is_isolated() || !guest_run_isolated(work, data))
 		work(data);
 }

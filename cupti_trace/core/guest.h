@@ -49,7 +49,7 @@ void guest_take_back(int signal);
 
 /*
  * Opens a file for the library, close-on-exec. Returns a descriptor or -errno; -EPERM without a try
- * if guest_is_shut_in. With O_CREAT the file gets read and write permission for all, less the
+ * if guest_is_sandboxed. With O_CREAT the file gets read and write permission for all, less the
  * umask. guarded_path.h tells what happens if another user's file is in the way.
  *
  * The descriptor has a high number, as low ones are the program's. It is never a standard
@@ -78,7 +78,7 @@ bool guest_still_has(int fd, dev_t device, ino_t inode);
  * was set before.
  */
 void guest_begin(void);
-bool guest_is_shut_in(void);
+bool guest_is_sandboxed(void);
 
 /* Returns whether any seccomp filter applies to this thread, even from the start. */
 bool guest_has_filter(void);
@@ -106,12 +106,13 @@ bool guest_has_standard(void);
  * Notes that a descriptor of the library is gone. A program that closes all its descriptors closes
  * the library's too. It may open a file under such a number a moment later. Linux cannot use or
  * close a number only if it is a certain file. So for a while the library opens nothing in the
- * program's descriptor table: GUEST_APART_FIRST_NS, multiplied by GUEST_APART_FACTOR each time.
+ * program's descriptor table: GUEST_ISOLATED_FIRST_NS, multiplied by GUEST_ISOLATED_FACTOR each
+ * time.
  */
 void guest_note_closed(void);
-bool guest_is_apart(void);
-#define GUEST_APART_FIRST_NS UINT64_C(10000000000)
-#define GUEST_APART_FACTOR 4
+bool guest_is_isolated(void);
+#define GUEST_ISOLATED_FIRST_NS UINT64_C(10000000000)
+#define GUEST_ISOLATED_FACTOR 4
 
 /*
  * Runs `work` in a thread with an empty descriptor table of its own, for this call alone. Takes
@@ -121,11 +122,11 @@ bool guest_is_apart(void);
  * Returns false if `work` did not run: Linux before 5.9 lacks CLOSE_RANGE_UNSHARE, and a seccomp
  * filter or a limit of threads may forbid it.
  */
-bool guest_run_apart(void (*work)(void *data), void *data);
+bool guest_run_isolated(void (*work)(void *data), void *data);
 
 /*
- * Runs `work`, which closes what it opens by guest_open. Uses guest_run_apart while guest_is_apart,
- * and runs it here otherwise.
+ * Runs `work`, which closes what it opens by guest_open. Uses guest_run_isolated while
+ * guest_is_isolated, and runs it here otherwise.
  */
 void guest_run_with_files(void (*work)(void *data), void *data);
 

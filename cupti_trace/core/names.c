@@ -127,7 +127,7 @@ const char *names_text(const struct names *names, uint32_t id)
 	return names->list[id - 1];
 }
 
-void names_module_goes(struct names *names)
+void names_module_unloads(struct names *names)
 {
 	names->has_unloaded = true;
 }

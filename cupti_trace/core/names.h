@@ -49,7 +49,7 @@ const char *names_text(const struct names *names, uint32_t id);
  * Notes that a module is about to be unloaded: pointers may dangle from now on. Call with the
  * caller's lock held, so that no name is being read.
  */
-void names_module_goes(struct names *names);
+void names_module_unloads(struct names *names);
 
 /* Returns the id of a kernel's name, and sends the name first if it is new. */
 uint32_t names_send(struct names *names, struct sink *sink, const char *name);

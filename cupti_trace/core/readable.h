@@ -44,7 +44,7 @@ static inline ssize_t read_own_memory(void *to, size_t bytes, const struct iovec
 
 /*
  * Copies memory that another thread may unmap meanwhile. Returns false if not all of it can be
- * read. A seccomp filter may end the program for this system call (guest_is_shut_in).
+ * read. A seccomp filter may end the program for this system call (guest_is_sandboxed).
  */
 static inline bool copy_mapped(uint64_t from, void *to, uint64_t size)
 {
@@ -61,7 +61,7 @@ static inline bool copy_own_memory(uint64_t from, void *to, uint64_t size)
 {
 	const uint64_t page = 4096;
 
-	if (!guest_is_shut_in())
+	if (!guest_is_sandboxed())
 		return copy_mapped(from, to, size);
 	for (uint64_t at = from & ~(page - 1); at < from + size; at += page)
 		if (!is_readable(at))

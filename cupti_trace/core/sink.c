@@ -290,7 +290,7 @@ static ssize_t try_write(struct sink *sink, const char *bytes, size_t length)
 	if (is_copy(sink))
 		return -EPIPE;
 	if (!is_open(sink)) {
-		if (guest_is_apart() && guest_run_apart(write_apart, &attempt))
+		if (guest_is_isolated() && guest_run_isolated(write_apart, &attempt))
 			return attempt.result;
 		err = reopen(sink);
 		if (err)

@@ -159,7 +159,7 @@ static bool open_file(struct thread_runs *runs, uint32_t tid)
 	struct stat st;
 
 	/* the descriptor would stay open */
-	runs->fd = guest_is_apart() ? -1 : open_of(tid, "schedstat");
+	runs->fd = guest_is_isolated() ? -1 : open_of(tid, "schedstat");
 	if (runs->fd < 0 || fstat(runs->fd, &st) != 0) {
 		runs->fd = -1;
 		return false;

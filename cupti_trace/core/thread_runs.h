@@ -11,7 +11,7 @@
  * end the program for perf_event_open. The count is the third number of
  * /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). The file stays open, so
  * that a check is one system call. The thread counts as having run if a filter comes before the
- * file is open (guest_is_shut_in). It also does if the program closes or replaces the file.
+ * file is open (guest_is_sandboxed). It also does if the program closes or replaces the file.
  *
  * Not thread-safe. In a child made by fork all threads count as having run.
  */

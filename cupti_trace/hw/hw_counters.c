@@ -18,10 +18,10 @@
 
 #define CBIDS 1024u
 #define CONTEXTS 64u
-#define FAILURES 3u      /* limit for a context, in a row: afterwards it is not measured */
-#define MEASURED 8192u   /* launches that are remembered: a power of two */
-#define TOLD_LAUNCHES 20 /* launches described with -v */
-#define LOOK_NS 20000    /* interval of checks whether launches have returned */
+#define FAILURES 3u           /* limit for a context, in a row: afterwards it is not measured */
+#define MEASURED 8192u        /* launches that are remembered: a power of two */
+#define DESCRIBED_LAUNCHES 20 /* launches described with -v */
+#define POLL_NS 20000         /* interval of checks whether launches have returned */
 
 enum role { ROLE_NONE, ROLE_LAUNCH, ROLE_GRAPH, ROLE_BEGIN_CAPTURE, ROLE_END_CAPTURE };
 
@@ -41,7 +41,7 @@ static struct {
 	uint32_t count, shown; /* `shown` excludes a duration that was not requested */
 	uint32_t duration;     /* index of the duration; GPU_METRICS_MAX: there was no room */
 	bool is_default[GPU_METRICS_MAX]; /* part of "default" */
-	bool is_told[GPU_METRICS_MAX];    /* its name has been sent */
+	bool is_sent[GPU_METRICS_MAX];    /* its name has been sent */
 	bool is_missing[GPU_METRICS_MAX]; /* a notice about it has been sent */
 	struct profiler_api api;
 	struct counter_choice choice;
@@ -49,7 +49,7 @@ static struct {
 	/* held while a kernel is measured; protects the contexts */
 	pthread_mutex_t range_lock;
 	struct context contexts[CONTEXTS];
-	uint32_t told_launches;
+	uint32_t described_launches;
 	/* other threads wait for the end of a measurement */
 	pthread_mutex_t wait_lock;
 	pthread_cond_t closed;
@@ -328,7 +328,7 @@ static void close_context(struct context *c)
 	memset(c, 0, sizeof(*c));
 }
 
-void counters_context_goes(void *context)
+void counters_context_ends(void *context)
 {
 	/* another thread is measuring in this context, which the program destroys anyway */
 	if (pthread_mutex_trylock(&counters.range_lock) != 0)
@@ -350,9 +350,9 @@ static void send_names(struct tracer *tracer, const struct context *c)
 					  .metric = {metric, counters.names[metric], ""}};
 		struct counter_properties properties;
 
-		if (counters.is_told[metric] || metric >= counters.shown)
+		if (counters.is_sent[metric] || metric >= counters.shown)
 			continue;
-		counters.is_told[metric] = true;
+		counters.is_sent[metric] = true;
 		if (counter_host_describe(&c->ranges.host, counters.names[metric], &properties) ==
 		    CUPTI_ABI_SUCCESS)
 			event.metric.unit = properties.unit;
@@ -490,7 +490,7 @@ static void enter_launch(void)
 static bool others_return(void)
 {
 	uint64_t until = clock_now_ns() + COUNTERS_RETURN_MS * UINT64_C(1000000);
-	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	const struct timespec pause = {.tv_nsec = POLL_NS};
 	int inside;
 
 	for (;;) {
@@ -656,9 +656,9 @@ void counters_enter(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 static void tell_launch(struct tracer *tracer, const struct counter_ranges *r, const char *name,
 			uint64_t returned_ns, size_t kernels)
 {
-	if (!tracer->config.verbose || counters.told_launches >= TOLD_LAUNCHES)
+	if (!tracer->config.verbose || counters.described_launches >= DESCRIBED_LAUNCHES)
 		return;
-	counters.told_launches++;
+	counters.described_launches++;
 	tracer_notice(tracer, GPU_NOTICE_VERBOSE,
 		      "measured %s (correlation %u): %zu kernels in %zu passes; start %" PRIu64
 		      " us, launch %" PRIu64 " us, stop and read %" PRIu64 " us",

@@ -59,7 +59,7 @@ void counters_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		   const struct cupti_abi_callback_data *data);
 
 /* Notes that a context is about to be destroyed; NULL: the program ends. */
-void counters_context_goes(void *context);
+void counters_context_ends(void *context);
 
 /*
  * Returns whether a record belongs to a measured launch, but is not the first record of its kernel.

@@ -390,7 +390,7 @@ static void keep_answer(struct async_parent_worker *worker, uint32_t seen_change
 	runs = &worker->sights[worker->waiter].runs;
 	worker->answer = (struct async_parent_answer){.head = runs->head,
 						      .changes = seen_changes,
-						      .visit = worker->visit,
+						      .epoch = worker->epoch,
 						      .stack = worker->stack,
 						      .ticks = ticks_now(),
 						      .page = runs->page};
@@ -399,9 +399,9 @@ static void keep_answer(struct async_parent_worker *worker, uint32_t seen_change
 static uint32_t find(struct async_parent_worker *worker, uint32_t context, struct sink *sink,
 		     async_parent_name name, uint64_t now)
 {
-	if (worker->visit != attach_epoch_now()) {
+	if (worker->epoch != attach_epoch_now()) {
 		/* the ids were sent to another profiler */
-		worker->visit = attach_epoch_now();
+		worker->epoch = attach_epoch_now();
 		worker->waiter = worker->holds = ASYNC_PARENT_CANDIDATES;
 		worker->stack = 0;
 		worker->last_ns = worker->list_ns = 0;
@@ -456,7 +456,7 @@ HOT_PATH uint32_t async_parent_find(struct async_parent_worker *worker, uint32_t
 	if (likely(answer->page && answer->page->data_head == answer->head &&
 		   answer->changes ==
 			   atomic_load_explicit(&async_parent_changes, memory_order_relaxed) &&
-		   answer->visit == attach_epoch_now() &&
+		   answer->epoch == attach_epoch_now() &&
 		   ticks_now() - answer->ticks < LIST_EVERY_NS))
 		stack = answer->stack;
 	else

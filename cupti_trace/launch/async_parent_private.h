@@ -29,7 +29,7 @@ struct async_parent_answer {
 	const volatile struct perf_event_mmap_page
 		*page; /* the page of the thread's event; NULL: none */
 	uint64_t head; /* its `data_head` at that time */
-	uint32_t changes, visit;
+	uint32_t changes, epoch;
 	uint32_t stack;
 	uint64_t ticks; /* time of the answer */
 };
@@ -45,7 +45,7 @@ struct async_parent_worker {
 	uint64_t last_ns;               /* time of the last launch */
 	uint64_t list_ns, list_cost_ns; /* time and cost of the last look at all threads */
 	uint32_t fruitless;             /* such looks in a row */
-	uint32_t visit;                 /* epoch of the members below */
+	uint32_t epoch;                 /* epoch of the members below */
 	bool trusts_clocks;             /* CPU clocks of other threads are reliable */
 	uint64_t context;               /* the launch's, as in launchers */
 	uint32_t waiter; /* index of the waiting candidate; ASYNC_PARENT_CANDIDATES: none */

@@ -20,10 +20,10 @@
 struct probed {
 	const char *name; /* name as programs write it; NULL: no such function */
 	struct call_layout layout;
-	bool is_kernel;   /* launches a kernel, whose name CUPTI has */
-	bool is_enabled;  /* subscribed for a probe or for errors */
-	bool is_probed;   /* wanted by a probe; any thread reads it */
-	bool tells_error; /* returns the error of another call, which has fired for it */
+	bool is_kernel;             /* launches a kernel, whose name CUPTI has */
+	bool is_enabled;            /* subscribed for a probe or for errors */
+	bool is_probed;             /* wanted by a probe; any thread reads it */
+	bool returns_earlier_error; /* returns the error of another call, which has fired for it */
 };
 _Static_assert(sizeof(struct probed) == 16, "found by a shift, at each call");
 static struct probed functions[DOMAINS][CBIDS];
@@ -79,7 +79,7 @@ static void index_functions(const struct tracer *tracer)
 		f->layout = call_layout_of(name);
 		function = api_function_of(name);
 		f->is_kernel = function.meaning == API_KERNEL;
-		f->tells_error = function.tells_error;
+		f->returns_earlier_error = function.returns_earlier_error;
 		f->name = keep_name(name);
 	}
 	is_indexed = true;
@@ -295,7 +295,7 @@ static SELDOM void on_exit_of(struct tracer *tracer, const struct moment *at)
 	if (result != 0 && tracer->config.errors && at->called->layout.sort != CALL_OTHER &&
 	    tracer_records_now(tracer))
 		send_error(tracer, at, result);
-	if (result != 0 && probe_is_on(PROBE_api_error) && !at->called->tells_error)
+	if (result != 0 && probe_is_on(PROBE_api_error) && !at->called->returns_earlier_error)
 		tell_error(at, result);
 	if (at->called->layout.sort == CALL_ALLOC && result == 0 && probe_is_on(PROBE_malloc))
 		tell_allocation(at);

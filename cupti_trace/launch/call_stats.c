@@ -28,9 +28,9 @@ struct totals {
 
 /* A function, or its copies of one kind. */
 struct called {
-	uint8_t domain, kind; /* as in struct gpu_event_calls */
-	bool tells_error;     /* returns the error of another call, which has counted it */
-	const char *name;     /* CUPTI's */
+	uint8_t domain, kind;       /* as in struct gpu_event_calls */
+	bool returns_earlier_error; /* returns the error of another call, which has counted it */
+	const char *name;           /* CUPTI's */
 	struct sums *_Atomic sets[SETS];
 	_Atomic uint32_t codes[ERRORS];      /* error codes; 0: free */
 	_Atomic uint64_t errors[ERRORS + 1]; /* counts; the last one: all other codes */
@@ -58,11 +58,11 @@ void call_stats_add_function(uint32_t domain, uint32_t cbid, const char *name)
 {
 	uint32_t index = index_of(domain), kinds;
 	struct api_amount amount = api_function_amount(name);
-	bool tells_error;
+	bool returns_earlier_error;
 
 	if (cbid >= CBIDS || functions.first[index][cbid])
 		return;
-	tells_error = api_function_of(name).tells_error;
+	returns_earlier_error = api_function_of(name).returns_earlier_error;
 	kinds = amount.kind_at ? GPU_CALL_KINDS : 1;
 	if (functions.count + kinds > PLACES)
 		return;
@@ -74,7 +74,7 @@ void call_stats_add_function(uint32_t domain, uint32_t cbid, const char *name)
 		if (called) {
 			called->domain = (uint8_t)(index ? GPU_LAUNCH_DRIVER : GPU_LAUNCH_RUNTIME);
 			called->kind = (uint8_t)kind;
-			called->tells_error = tells_error;
+			called->returns_earlier_error = returns_earlier_error;
 			called->name = name;
 		}
 		functions.list[functions.count++] = called;
@@ -207,7 +207,7 @@ void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_call
 	lower_to(&sums->shortest, ns + 1);
 	if (is_nested)
 		add(&sums->nested_ns, ns);
-	if (!result || *result == 0 || called->tells_error)
+	if (!result || *result == 0 || called->returns_earlier_error)
 		add(&sums->bytes, amount_of(domain, cbid, data));
 	else if (!is_nested) /* otherwise the runtime's call fails, or the program does not see the
 				error */

@@ -23,7 +23,8 @@ _Static_assert(sizeof(struct entry) == 16, "four to a line");
 #define END_OF_LAUNCH 0
 #define IS_WAITED 1 /* instead of flags: not an end, but launch_log_waited */
 #define WEIGHT 3    /* `stack_id` is the number of launches that the next one stands for */
-_Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_OWES) < 8, "three bits");
+_Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_HAS_RECORD) < 8,
+	       "three bits");
 
 struct ring {
 	/* used by each launch, on one cache line */

@@ -78,8 +78,8 @@ struct thread_cache {
 };
 static __thread struct launch_stack_thread {
 	struct thread_cache *cache;
-	struct unwind_cache_thread *memo; /* NULL without a cache */
-	uint32_t generation;              /* generation of the members above */
+	struct unwind_cache_thread *unwinding; /* NULL without a cache */
+	uint32_t generation;                   /* generation of the members above */
 	/* at most one is set; both live until the thread ends */
 	struct async_parent_worker *worker;
 	struct async_parent_launcher *launcher;
@@ -120,7 +120,7 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		return NULL;
 	}
 	own.cache = cache;
-	own.memo = unwind_cache_thread();
+	own.unwinding = unwind_cache_thread();
 	own.worker = async_parent_worker_new();
 	return cache;
 }
@@ -575,14 +575,14 @@ recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, cons
 	uint64_t words;
 
 	for (uint32_t wrong = 1; !found; wrong++) {
-		words = unwind_recognize(me->memo, site->frame, wrong);
+		words = unwind_recognize(me->unwinding, site->frame, wrong);
 		if (!words)
 			return NULL;
 		found = stack_cache_find(
 			&cache->recent,
 			hash_recognized(words, python, site->function, site->handed_from), id);
 	}
-	unwind_recognized_again(me->memo, site->frame);
+	unwind_recognized_again(me->unwinding, site->frame);
 	return found;
 }
 
@@ -610,7 +610,7 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 		handed_from = async_parent_find(me->worker, context, sink, name_waiter);
 	if (likely(python_stack_is_there()))
 		innermost = python_stack_innermost();
-	words = nvtx_has_open() ? 0 : unwind_recognize(me->memo, frame, 0);
+	words = nvtx_has_open() ? 0 : unwind_recognize(me->unwinding, frame, 0);
 	if (likely(words) && likely(innermost))
 		python = python_stack_hash_from(innermost, python);
 	if (likely(words) && likely(python)) {
@@ -621,7 +621,7 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 						&(struct site){function, frame, handed_from},
 						python, &id);
 		if (likely(found)) {
-			unwind_recognized(me->memo, found);
+			unwind_recognized(me->unwinding, found);
 			return id;
 		}
 	}

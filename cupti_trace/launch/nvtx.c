@@ -327,13 +327,13 @@ void nvtx_count_missing(struct sink *sink)
 		sink_count_drops(sink, &drops);
 }
 
-void nvtx_tell_others(struct sink *sink)
+void nvtx_send_others(struct sink *sink)
 {
 	uint32_t at = atomic_load(&others_told), name;
 
 	while (at < OTHERS_MAX && (name = atomic_load(&others[at])))
 		if (atomic_compare_exchange_strong(&others_told, &at, at + 1)) {
-			nvtx_name_tell(sink, name);
+			nvtx_name_resend(sink, name);
 			at++;
 		}
 }

@@ -64,7 +64,7 @@ void nvtx_count_missing(struct sink *sink);
  * Sends the first names of opened ranges that select nothing, if ranges select what is recorded.
  * Sends each once, up to a limit, whether stacks show them or not.
  */
-void nvtx_tell_others(struct sink *sink);
+void nvtx_send_others(struct sink *sink);
 
 /* The open ranges of a launch's thread and their places: see nvtx_place.h. */
 struct nvtx_ranges {

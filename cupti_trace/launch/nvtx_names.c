@@ -259,10 +259,10 @@ void nvtx_name_send(struct sink *sink, uint32_t id)
 	if (name->sent)
 		return;
 	name->sent = true;
-	nvtx_name_tell(sink, id);
+	nvtx_name_resend(sink, id);
 }
 
-void nvtx_name_tell(struct sink *sink, uint32_t id)
+void nvtx_name_resend(struct sink *sink, uint32_t id)
 {
 	struct gpu_event event = {.type = GPU_EVENT_NVTX, .nvtx.id = id};
 	const struct name *name = &table.names[id];

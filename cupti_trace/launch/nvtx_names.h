@@ -63,6 +63,6 @@ void nvtx_names_forget(void);
 void nvtx_name_send(struct sink *sink, uint32_t id);
 
 /* Sends the name of an id, even if it was sent. Any thread. */
-void nvtx_name_tell(struct sink *sink, uint32_t id);
+void nvtx_name_resend(struct sink *sink, uint32_t id);
 
 #endif

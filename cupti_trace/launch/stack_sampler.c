@@ -218,11 +218,11 @@ static void share_out(struct stack_sampler *s, double share)
 }
 
 /* Returns the share of the coming time that may be spent. */
-static double quota_of(struct stack_sampler *s, double time_range_ns)
+static double quota_of(struct stack_sampler *s, double window_ns)
 {
 	double most = s->limit * STACK_SAMPLER_MEMORY_NS, allowed;
 
-	s->debt_ns += (double)s->timed_ns * STACK_SAMPLER_TIMED - s->limit * time_range_ns;
+	s->debt_ns += (double)s->timed_ns * STACK_SAMPLER_TIMED - s->limit * window_ns;
 	s->debt_ns = s->debt_ns > most ? most : s->debt_ns < -most ? -most : s->debt_ns;
 	allowed = s->limit - s->debt_ns / PAY_BACK_NS;
 	if (allowed < s->limit * LEAST_SHARE)
@@ -242,15 +242,15 @@ static double compute_share(const struct stack_sampler *s, double allowed)
 	return needed > 0 ? allowed / needed : 1;
 }
 
-void stack_sampler_end_time_range(struct stack_sampler *s, uint64_t now_ns)
+void stack_sampler_end_window(struct stack_sampler *s, uint64_t now_ns)
 {
-	double time_range_ns = now_ns > s->begun_ns ? (double)(now_ns - s->begun_ns) : 1;
-	double allowed = quota_of(s, time_range_ns), share;
+	double window_ns = now_ns > s->begun_ns ? (double)(now_ns - s->begun_ns) : 1;
+	double allowed = quota_of(s, window_ns), share;
 
 	s->known_timed = s->known_timed / 2 + s->timed;
 	s->known_timed_ns = s->known_timed_ns / 2 + (double)s->timed_ns;
 	s->known_launches = s->known_launches / 2 + s->launches;
-	s->known_ns = s->known_ns / 2 + time_range_ns;
+	s->known_ns = s->known_ns / 2 + window_ns;
 	s->begun_ns = now_ns;
 	s->launches = s->timed = 0;
 	s->timed_ns = 0;

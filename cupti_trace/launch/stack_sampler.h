@@ -98,7 +98,7 @@ static inline bool stack_sampler_is_due(const struct stack_sampler *s)
 {
 	return s->launches >= s->longest;
 }
-void stack_sampler_end_time_range(struct stack_sampler *s, uint64_t now_ns);
+void stack_sampler_end_window(struct stack_sampler *s, uint64_t now_ns);
 
 /* Returns whether a window has ended, and a stack was timed: so the interval is measured. */
 static inline bool stack_sampler_has_measured(const struct stack_sampler *s)

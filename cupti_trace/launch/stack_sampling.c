@@ -30,12 +30,12 @@ static bool has_key;
  * Ends a window. Separate, because it computes with floating-point numbers, as making a sampler
  * does.
  */
-static __attribute__((noinline)) void end_time_range(struct stack_sampler *s)
+static __attribute__((noinline)) void end_window(struct stack_sampler *s)
 {
 	struct guest guest;
 
 	guest_enter_briefly(&guest);
-	stack_sampler_end_time_range(s, clock_now_ns());
+	stack_sampler_end_window(s, clock_now_ns());
 	guest_leave(&guest);
 }
 
@@ -45,7 +45,7 @@ static void at_thread_end(void *sampler)
 
 	own.sampler = NULL;
 	if (s->launches >= FEWEST_LAUNCHES)
-		end_time_range(s);
+		end_window(s);
 	if (stack_sampler_has_measured(s))
 		atomic_store(&first_interval, s->interval);
 	stack_sampler_release(s);
@@ -116,7 +116,7 @@ uint32_t stack_sampling_choose(uint64_t kernel, bool *is_timed)
 	now = atomic_load_explicit(&ticks, memory_order_relaxed);
 	if (s->tick != now || stack_sampler_is_due(s)) {
 		s->tick = now;
-		end_time_range(s);
+		end_window(s);
 	}
 	stands_for = stack_sampler_choose(s, kernel);
 	*is_timed = stands_for > 0 && stack_sampler_times(s);

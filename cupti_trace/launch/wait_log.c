@@ -10,7 +10,7 @@
 /* The outermost call that the thread is in. */
 static __thread struct {
 	bool open;
-	uint32_t visit; /* epoch in which it was opened */
+	uint32_t epoch; /* epoch in which it was opened */
 	uint32_t domain, cbid;
 	uint64_t ran_ns; /* the thread's CPU time when the wait began; 0: unknown */
 	struct gpu_event_wait wait;
@@ -25,7 +25,7 @@ static void begin(void)
 
 static bool is_own(const struct wait_log_call *call)
 {
-	return own.open && own.visit == attach_epoch_now() && own.domain == call->domain &&
+	return own.open && own.epoch == attach_epoch_now() && own.domain == call->domain &&
 	       own.cbid == call->cbid;
 }
 
@@ -33,7 +33,7 @@ static bool is_own(const struct wait_log_call *call)
  * Notes the stream that is waited for, as CUPTI numbers it. Handles up to 2 stand for default
  * streams: the legacy one also waits for earlier work on others.
  */
-static void tell_stream(const struct tracer *tracer, const struct wait_log_call *call)
+static void note_stream(const struct tracer *tracer, const struct wait_log_call *call)
 {
 	const struct cupti_abi_callback_data *data = call->data;
 	void *stream;
@@ -54,10 +54,10 @@ static void tell_stream(const struct tracer *tracer, const struct wait_log_call 
 
 void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uint32_t stack)
 {
-	if (own.open && own.visit == attach_epoch_now() && !is_own(call))
+	if (own.open && own.epoch == attach_epoch_now() && !is_own(call))
 		return; /* part of the outer call */
 	own.open = true;
-	own.visit = attach_epoch_now();
+	own.epoch = attach_epoch_now();
 	own.domain = call->domain;
 	own.cbid = call->cbid;
 	own.wait.tid = launch_log_tid();
@@ -65,13 +65,13 @@ void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uin
 		stack ? stack
 		      : launch_stack_capture(launch_stack_thread(), &tracer->sink, call->function,
 					     __builtin_frame_address(0), 0);
-	tell_stream(tracer, call);
+	note_stream(tracer, call);
 	begin();
 }
 
 void wait_log_context_created(void)
 {
-	if (own.open && own.visit == attach_epoch_now())
+	if (own.open && own.epoch == attach_epoch_now())
 		begin();
 }
 

@@ -48,14 +48,14 @@ static __thread struct own {
 	struct api_id id;
 	/* the launch that was logged last */
 	uint32_t launch_domain, correlation_id;
-	uint32_t visit;          /* its epoch */
+	uint32_t epoch;          /* its epoch */
 	uint32_t until_measured; /* launches until the next measured one */
 	/* the thread's state in other modules; NULL: it has launched nothing */
 	struct launch_stack_thread *stacks;
 	const struct launch_log_thread *log;
 	bool is_kernel;
 	bool is_in_launch; /* it has not returned */
-	bool owes;         /* it has a record, but is no kernel */
+	bool has_record;   /* it has a record, but is no kernel */
 	bool made_node;    /* a node of a graph */
 	bool ends_alone;   /* as in struct function, and no node was made */
 	uint32_t measured; /* number of measured launches */
@@ -129,7 +129,7 @@ struct launch {
 	const void *frame; /* the callback's */
 	const struct own *me;
 	uint32_t domain;
-	uint32_t owes; /* 1: it has a record, but is no kernel; otherwise 0 */
+	uint32_t has_record; /* 1: it has a record, but is no kernel; otherwise 0 */
 };
 _Static_assert(sizeof(struct launch) == 5 * sizeof(void *) + 2 * sizeof(uint32_t), "no padding");
 
@@ -216,18 +216,19 @@ on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 		(struct launch_log_launch){
 			.correlation_id = launch->data->correlation_id,
 			.family = launch->domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
-			.flags = launch->called->flags | (launch->owes ? GPU_LAUNCH_OWES : 0),
+			.flags = launch->called->flags |
+				 (launch->has_record ? GPU_LAUNCH_HAS_RECORD : 0),
 			.stack_id = stack,
 		});
 	me->until_measured--;
 	me->is_kernel = launch->called->role <= FUNCTION_KERNEL;
 	me->is_in_launch = true;
-	me->owes = launch->owes || launch->called->role == FUNCTION_GRAPH;
+	me->has_record = launch->has_record || launch->called->role == FUNCTION_GRAPH;
 	me->made_node = false;
 	me->ends_alone = launch->called->ends_alone;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->data->correlation_id;
-	me->visit = attach_epoch_now();
+	me->epoch = attach_epoch_now();
 	return stack;
 }
 
@@ -262,7 +263,7 @@ static inline bool is_nested(const struct own *me, uint32_t domain,
 	if (likely(!me->is_in_launch))
 		return false;
 	return domain == DRV && me->correlation_id == data->correlation_id &&
-	       me->visit == attach_epoch_now();
+	       me->epoch == attach_epoch_now();
 }
 
 /* Sends that a launch has no record; after the launch itself. */
@@ -297,7 +298,7 @@ static void on_launched(struct tracer *tracer, const struct own *me,
 		return;
 	if (me->is_kernel)
 		atomic_fetch_add(&tracer->void_launches, 1);
-	else if (me->owes)
+	else if (me->has_record)
 		send_void(tracer, data->correlation_id);
 }
 
@@ -442,8 +443,9 @@ static uint32_t on_entry(struct tracer *tracer, struct function *f, struct own *
 		.called = f,
 		.function = function,
 		.data = data,
-		.owes = unlikely(f->size_at) && tracer->records_copies &&
-			api_function_owes(f->size_at, f->kind_at, data->function_params),
+		.has_record =
+			unlikely(f->size_at) && tracer->records_copies &&
+			api_function_has_record(f->size_at, f->kind_at, data->function_params),
 		.frame = frame,
 		.me = me,
 	};

@@ -30,7 +30,7 @@ static struct {
 	pthread_t thread;
 	_Atomic int state;        /* enum flusher_state */
 	_Atomic bool wants_flush; /* before its next tick */
-	bool heeds_profiler;      /* the profiler may change the range */
+	bool polls_time_range;    /* the profiler may change the range */
 } flusher = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 static bool is_to_stop(void)
@@ -99,7 +99,7 @@ static bool parse_time_range(const char *text, struct time_range *w)
 }
 
 /* Applies the range, which the profiler may have changed. Launching threads read it meanwhile. */
-static void heed_profiler(struct tracer *tracer)
+static void poll_time_range(struct tracer *tracer)
 {
 	const char *slash = strrchr(tracer->pipe_path, '/');
 	char path[CUPTI_API_PATH_MAX + 32], text[GPU_WIRE_TIME_RANGE_BYTES + 1];
@@ -120,12 +120,12 @@ static void heed_profiler(struct tracer *tracer)
 
 void flusher_read_time_range(struct tracer *tracer, const char *text)
 {
-	flusher.heeds_profiler = tracer_is_late(tracer) || text;
+	flusher.polls_time_range = tracer_is_late(tracer) || text;
 	if (!text || !parse_time_range(text, &tracer->time_range))
 		tracer->time_range = (struct time_range){0};
 	/* if it is over, there is nothing to send; an injected copy says hello, then leaves */
 	if (text && !tracer_is_late(tracer))
-		heed_profiler(tracer);
+		poll_time_range(tracer);
 }
 
 /*
@@ -145,7 +145,7 @@ static bool follow_time_range(struct tracer *tracer)
 		return false;
 	outflow_send_rest(tracer);
 	if (!tracer_is_late(tracer)) /* otherwise it is the last thing sent */
-		outflow_say_goodbye(tracer);
+		outflow_send_goodbye(tracer);
 	outflow_turn_off(tracer);
 	return true;
 }
@@ -205,7 +205,7 @@ static void start_over(struct tracer *tracer)
 static void leave(struct tracer *tracer)
 {
 	tracer->api.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
-	outflow_say_goodbye(tracer);
+	outflow_send_goodbye(tracer);
 	sink_close(&tracer->sink);
 	buffers_trim(&tracer->buffers);
 	code_map_close();
@@ -227,10 +227,10 @@ void *flusher_main(void *arg)
 	for (uint64_t tick = 1; !flusher_wait_tick(tracer, FLUSHER_TICK_MS); tick++) {
 		if (tracer_is_late(tracer))
 			sink_look_for_reader(&tracer->sink);
-		if (flusher.heeds_profiler)
-			heed_profiler(tracer);
+		if (flusher.polls_time_range)
+			poll_time_range(tracer);
 		if (sink_is_off(&tracer->sink)) {
-			outflow_say_what_failed(tracer);
+			outflow_report_failure(tracer);
 			outflow_turn_off(tracer);
 			break;
 		}

@@ -82,7 +82,7 @@ struct deferred_notice {
 
 static struct {
 	pthread_mutex_t lock; /* protects questions */
-	_Atomic bool is_said;
+	_Atomic bool is_sent;
 	bool lacks_answer; /* the last question timed out; under the lock */
 	struct deferred_notice deferred[DEFERRED_NOTICES_MAX];
 	uint32_t deferred_count;
@@ -129,7 +129,7 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 		counter_output_note(code == GPU_NOTICE_VERBOSE ? "note" : "error", detail);
 		return;
 	}
-	if (atomic_load(&hello.is_said))
+	if (atomic_load(&hello.is_sent))
 		send_notice(tracer, code, detail);
 	else
 		defer_notice(code, detail);
@@ -150,7 +150,7 @@ static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size, s
 
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	if (guest_is_shut_in())
+	if (guest_is_sandboxed())
 		return -EPERM;
 	if (mkfifo(path, 0600) != 0 || lstat(path, file) != 0)
 		return -errno;
@@ -201,7 +201,7 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
 
 	pthread_mutex_lock(&hello.lock);
 	waits = is_worth_waiting(tracer);
-	ack = guest_is_apart() ? -1 : open_ack_pipe(tracer, path, sizeof(path), &file);
+	ack = guest_is_isolated() ? -1 : open_ack_pipe(tracer, path, sizeof(path), &file);
 	sink_put(&tracer->sink, event);
 	sink_flush(&tracer->sink);
 	if (waits && ack >= 0 && !sink_is_off(&tracer->sink))
@@ -214,7 +214,7 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
 }
 
 /* Sends a question, if a profiler can answer. */
-static void say(struct tracer *tracer, const struct gpu_event *event)
+static void send_question(struct tracer *tracer, const struct gpu_event *event)
 {
 	if (!tracer->sink.is_file) {
 		tracer_ask(tracer, event);
@@ -251,7 +251,7 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *data)
  * Sends the hello. Always waits: the profiler may have probes to attach, above all if CUPTI is
  * missing.
  */
-static void say_hello(struct tracer *tracer, const struct instance *instance, bool will_trace)
+static void send_hello(struct tracer *tracer, const struct instance *instance, bool will_trace)
 {
 	struct library_list libraries = {.used = 0};
 	char executable[CUPTI_API_PATH_MAX] = "";
@@ -276,23 +276,23 @@ static void say_hello(struct tracer *tracer, const struct instance *instance, bo
 	executable[n > 0 ? n : 0] = '\0';
 	dl_iterate_phdr(note_library, &libraries);
 	atomic_store(&tracer->code_generation, loader_count_read().loaded);
-	say(tracer, &event);
+	send_question(tracer, &event);
 	if (tracer->sink.is_file)
 		trace_describe_run(&tracer->sink);
-	atomic_store(&hello.is_said, true);
+	atomic_store(&hello.is_sent, true);
 	send_deferred(tracer);
 }
 /* ---- end, fork, start ---- */
 
-static void say_goodbye(struct tracer *tracer)
+static void send_goodbye(struct tracer *tracer)
 {
 	flusher_stop();
 	if (!tracer_is_on(tracer))
 		return; /* recording ended before the program did */
 	if (!tracer_is_alone(tracer)) {
 		outflow_send_rest(tracer);
-		outflow_say_goodbye(tracer);
-		outflow_say_what_failed(tracer);
+		outflow_send_goodbye(tracer);
+		outflow_report_failure(tracer);
 		return;
 	}
 	if (tracer_reads_counters(tracer))
@@ -315,10 +315,10 @@ __attribute__((destructor)) static void on_unload(void)
 		return;
 	guest_enter(&guest);
 	if (tracer_moves(&tracer->exit, EXIT_AHEAD, EXIT_CALLED)) {
-		say_goodbye(tracer);
+		send_goodbye(tracer);
 	} else if (tracer_moves(&tracer->exit, EXIT_LATE_WORK, EXIT_CALLED)) {
 		tracer_flush(tracer, true);
-		outflow_say_goodbye(tracer);
+		outflow_send_goodbye(tracer);
 	}
 	guest_leave(&guest);
 }
@@ -331,7 +331,7 @@ static void on_exit_process(void)
 		return;
 	guest_enter(&guest);
 	tracer_moves(&the_tracer.exit, EXIT_AHEAD, EXIT_CALLED);
-	say_goodbye(&the_tracer);
+	send_goodbye(&the_tracer);
 	guest_leave(&guest);
 }
 
@@ -544,7 +544,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 {
 	bool ready, flusher_runs;
 
-	atomic_store(&hello.is_said, false); /* true after a fork */
+	atomic_store(&hello.is_sent, false); /* true after a fork */
 	hello.lacks_answer = false;
 	ready = set_up_cupti(tracer) && start_activity(tracer);
 	if (ready && tracer_is_late(tracer))
@@ -554,11 +554,11 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	launch_stack_check_code(NULL); /* notices about Python come after the hello */
 	/* a running program would send before the hello */
 	if (tracer_is_late(tracer))
-		say_hello(tracer, instance, ready);
+		send_hello(tracer, instance, ready);
 	tracer->began_ns = tracer_is_late(tracer) ? clock_now_ns() : tracer->began_ns;
 	atomic_store(&tracer->phase, ready ? TRACER_ON : TRACER_OFF);
 	if (!tracer_is_late(tracer))
-		say_hello(tracer, instance, ready);
+		send_hello(tracer, instance, ready);
 	python_stack_look(&tracer->sink);
 	if (!ready) {
 		sink_flush(&tracer->sink);

@@ -81,7 +81,7 @@ static uint64_t recorded_from(const struct tracer *tracer)
  * continues after the profiler may produce records faster than they can be sent. So there the rest
  * is only counted. Waits are an exception: the awaited work may begin early or late.
  */
-static bool sends_visit_alone(const struct tracer *tracer)
+static bool sends_epoch_alone(const struct tracer *tracer)
 {
 	return tracer_is_late(tracer) && !tracer->config.waits;
 }
@@ -90,7 +90,7 @@ static bool sends_visit_alone(const struct tracer *tracer)
 static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
 {
 	struct clock_map clock = copy_clock(tracer);
-	bool alone = sends_visit_alone(tracer), saw_device = false;
+	bool alone = sends_epoch_alone(tracer), saw_device = false;
 
 	if (clock_was_set(&tracer->api, &clock)) {
 		outflow_measure_clock(tracer);
@@ -156,7 +156,7 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 	count_dropped(tracer, context, stream);
 	if (valid_size > 0 && tracer_is_on(tracer) &&
 	    (atomic_load(&tracer->phase) & ~TRACER_FLAGS) == TRACER_LEAVING)
-		outflow_say_goodbye(tracer);
+		outflow_send_goodbye(tracer);
 	guest_leave(&guest);
 }
 
@@ -170,7 +170,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 	call_stats_send(&tracer->sink);
 	counters_send(&tracer->sink);
 	nvtx_count_missing(&tracer->sink);
-	nvtx_tell_others(&tracer->sink);
+	nvtx_send_others(&tracer->sink);
 	sink_flush(&tracer->sink);
 }
 
@@ -201,7 +201,7 @@ void outflow_turn_off(struct tracer *tracer)
 	record_kinds_disable(tracer);
 }
 
-void outflow_say_what_failed(struct tracer *tracer)
+void outflow_report_failure(struct tracer *tracer)
 {
 	int err = sink_file_error(&tracer->sink);
 
@@ -221,7 +221,7 @@ static void tell_cost(struct tracer *tracer)
 			      launch_stack_walks());
 }
 
-void outflow_say_goodbye(struct tracer *tracer)
+void outflow_send_goodbye(struct tracer *tracer)
 {
 	/* CUPTI's thread may still be at a buffer */
 	bool locked = timeout_lock(&tracer->record_lock);
@@ -230,7 +230,7 @@ void outflow_say_goodbye(struct tracer *tracer)
 		activity_send_sums(&(struct activity_output){
 			.names = &tracer->names, .tally = &tracer->tally, .sink = &tracer->sink});
 	if (tracer->sink.is_file)
-		trace_tell_time(&tracer->sink);
+		trace_send_time(&tracer->sink);
 	sink_goodbye(&tracer->sink);
 	if (locked)
 		pthread_mutex_unlock(&tracer->record_lock);
@@ -251,7 +251,7 @@ void outflow_send_rest(struct tracer *tracer)
 	callback_send_voids(tracer);
 	call_stats_send(&tracer->sink);
 	if (tracer_reads_counters(tracer))
-		counters_context_goes(NULL);
+		counters_context_ends(NULL);
 	counters_send(&tracer->sink);
 }
 

@@ -28,10 +28,10 @@ void outflow_send_rest(struct tracer *tracer);
  * Sends the sums, then the totals: both of an equal set of records, even if other threads send
  * meanwhile. May be repeated after later records; the last goodbye counts.
  */
-void outflow_say_goodbye(struct tracer *tracer);
+void outflow_send_goodbye(struct tracer *tracer);
 
 /* Explains on stderr why a trace is incomplete, if it is. */
-void outflow_say_what_failed(struct tracer *tracer);
+void outflow_report_failure(struct tracer *tracer);
 
 /* Turns off everything that costs the application time: the profiler is gone, or wants no more. */
 void outflow_turn_off(struct tracer *tracer);

@@ -182,7 +182,7 @@ void resources_on_callback(struct tracer *tracer, uint32_t cbid,
 		if (tracer->config.stall_period)
 			pc_sampling_module_goes(tracer);
 		pthread_mutex_lock(&tracer->record_lock);
-		names_module_goes(&tracer->names);
+		names_module_unloads(&tracer->names);
 		pthread_mutex_unlock(&tracer->record_lock);
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
@@ -202,7 +202,7 @@ void resources_on_callback(struct tracer *tracer, uint32_t cbid,
 		if (tracer->config.stall_period)
 			pc_sampling_context_ends(tracer, data->context);
 		if (tracer_reads_counters(tracer))
-			counters_context_goes(data->context);
+			counters_context_ends(data->context);
 		tracer_flush(tracer, false);
 		break;
 	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:

@@ -136,7 +136,7 @@ void trace_describe_run(struct sink *sink)
 	sink_put(sink, &event);
 }
 
-void trace_tell_time(struct sink *sink)
+void trace_send_time(struct sink *sink)
 {
 	struct gpu_event event = {.type = GPU_EVENT_RUN, .run = {.time_ns = clock_now_ns()}};
 

@@ -28,6 +28,6 @@ void trace_use_settings(void);
 void trace_describe_run(struct sink *sink);
 
 /* Sends the present time. */
-void trace_tell_time(struct sink *sink);
+void trace_send_time(struct sink *sink);
 
 #endif

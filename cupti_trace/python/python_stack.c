@@ -85,7 +85,7 @@ static size_t read_mapped(uint64_t address, void *buffer, size_t size)
 	const struct iovec piece = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
 	ssize_t count;
 
-	if (guest_is_shut_in())
+	if (guest_is_sandboxed())
 		return read_readable(address, buffer, size);
 	count = read_own_memory(buffer, size, &piece, 1);
 	return count > 0 ? (size_t)count : 0;
@@ -406,7 +406,7 @@ static enum python_native kind_of(uint64_t pc)
 }
 
 /* Marks evaluators, including the interpreter's function that calls trampolines. */
-static void tell_evaluators(const uint64_t *pcs, uint8_t *kinds, uint32_t count)
+static void mark_evaluators(const uint64_t *pcs, uint8_t *kinds, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
 		if (kinds[i - 1] == PYTHON_NATIVE_TRAMPOLINE &&
@@ -435,7 +435,7 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 	for (uint32_t i = 0; i < natives->count; i++)
 		kinds[i] = stack->count ? (uint8_t)kind_of(natives->pcs[i]) : PYTHON_NATIVE_OTHER;
 	if (stack->count)
-		tell_evaluators(natives->pcs, kinds, natives->count);
+		mark_evaluators(natives->pcs, kinds, natives->count);
 	n = python_merge(&in, merged, MERGED_MAX, is_ordered);
 	*is_cut = n > max || (stack->count > 0 && !stack->is_whole);
 	n = n < max ? n : max;

@@ -114,7 +114,7 @@ struct reading {
  */
 static bool begin(struct reading *r, struct python_pieces *pieces)
 {
-	*r = (struct reading){.python = guest_is_shut_in() ? NULL : python_stack_interpreter(),
+	*r = (struct reading){.python = guest_is_sandboxed() ? NULL : python_stack_interpreter(),
 			      .pieces = pieces,
 			      .memory = {.read = read_by_pieces, .context = pieces}};
 	if (r->python)

@@ -298,7 +298,7 @@ static void read_all(struct code_map *map)
 	if (!map->entries || !map->paths)
 		return;
 	pthread_mutex_lock(&file.lock);
-	if (is_open() || !guest_is_apart() || !guest_run_apart(read_apart, map))
+	if (is_open() || !guest_is_isolated() || !guest_run_isolated(read_apart, map))
 		read_open_file(map);
 	pthread_mutex_unlock(&file.lock);
 }

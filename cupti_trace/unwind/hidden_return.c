@@ -28,7 +28,7 @@
 #define FUNCTIONS_MOST 96u
 #define ROWS_MOST 96u
 #define BYTES_MOST (128u << 10) /* bytes of code read */
-#define LOOKS_MOST 768u         /* resolved targets of calls */
+#define TARGETS_MOST 768u       /* resolved targets of calls */
 
 struct function {
 	struct cfi_table table;
@@ -40,7 +40,7 @@ struct search {
 	cfi_reader read;
 	void *memory;
 	struct function callee; /* its start is 0: unknown */
-	uint32_t functions_left, rows_left, bytes_left, looks_left;
+	uint32_t functions_left, rows_left, bytes_left, targets_left;
 	uint64_t second_best;        /* 0: none */
 	uint64_t pages[PAGES_KNOWN]; /* readable pages, hashed by their last bits; 0: none */
 };
@@ -98,12 +98,12 @@ static bool read_pointer(struct search *s, uint64_t address, uint64_t *value)
 /* Returns the target of a call of `target`, after stubs. */
 static uint64_t follow_stubs(struct search *s, uint64_t target)
 {
-	for (uint32_t i = 0; i < STUB_HOPS && s->looks_left > 0; i++) {
+	for (uint32_t i = 0; i < STUB_HOPS && s->targets_left > 0; i++) {
 		uint8_t code[CALL_STUB_BYTES];
 		struct call_stub stub;
 		uint64_t next;
 
-		s->looks_left--;
+		s->targets_left--;
 		if (!code_ranges_have(target) ||
 		    !call_site_read_stub(code, read_code(s, target, code, sizeof(code)), &stub))
 			break;
@@ -266,14 +266,14 @@ static uint64_t read_target(struct search *s, const uint8_t *code, uint64_t *pc)
 	int32_t displacement;
 
 	if ((code[0] != CALL && (code[0] != GROUP_5 || code[1] != CALL_BY_WORD)) ||
-	    s->looks_left == 0)
+	    s->targets_left == 0)
 		return 0;
 	memcpy(&displacement, code + (code[0] == CALL ? 1 : 2), sizeof(displacement));
 	*pc += code[0] == CALL ? 5 : 6;
 	target = *pc + (uint64_t)(int64_t)displacement;
 	if (code[0] == CALL)
 		return target;
-	s->looks_left--;
+	s->targets_left--;
 	return read_pointer(s, target, &target) ? target : 0;
 }
 
@@ -476,7 +476,7 @@ uint64_t hidden_return_find(const struct hidden_return *hidden, cfi_reader read,
 			   .functions_left = FUNCTIONS_MOST,
 			   .rows_left = ROWS_MOST,
 			   .bytes_left = BYTES_MOST,
-			   .looks_left = LOOKS_MOST};
+			   .targets_left = TARGETS_MOST};
 	uint64_t at = hidden->sp, pc, found;
 	struct call call;
 	uint32_t callers_left = CALLERS_MOST, trampolines_left = TRAMPOLINES_MOST;

@@ -94,7 +94,7 @@ bool moved_code_find(const struct gpu_event_code *code, const struct gpu_event_c
 {
 	struct segments segments;
 
-	if (guest_is_shut_in() || !read_segments(head, head_end, &segments))
+	if (guest_is_sandboxed() || !read_segments(head, head_end, &segments))
 		return false;
 	for (uint32_t i = 0; i < segments.count; i++) {
 		const Elf64_Phdr *p = &segments.list[i];

@@ -19,7 +19,7 @@ bool moved_code_is_memory(const struct gpu_event_code *code);
  * Finds the text of a file at `pc`, in the memory `code`, by the file's program headers in [head,
  * head_end). `*text` is that part of the memory, as if the file were mapped there, with the hash of
  * its pages. `file` is any mapping of the file. Returns false if the file has no text there, or if
- * reading is forbidden (guest_is_shut_in).
+ * reading is forbidden (guest_is_sandboxed).
  */
 bool moved_code_find(const struct gpu_event_code *code, const struct gpu_event_code *file,
 		     uint64_t head, uint64_t head_end, uint64_t pc, struct gpu_event_code *text);

@@ -46,20 +46,20 @@ static size_t bytes_of(uint32_t capacity)
 	return capacity * (sizeof(struct node) + sizeof(uint32_t));
 }
 
-static void release(struct unwind_cache *memo)
+static void release(struct unwind_cache *cache)
 {
-	free(memo->nodes);
-	free(memo->buckets);
-	atomic_fetch_sub(&bytes_in_use, bytes_of(memo->capacity));
-	memo->capacity = 0;
+	free(cache->nodes);
+	free(cache->buckets);
+	atomic_fetch_sub(&bytes_in_use, bytes_of(cache->capacity));
+	cache->capacity = 0;
 }
 
-static void at_thread_end(void *memo)
+static void at_thread_end(void *cache)
 {
-	own.memo = NULL;
-	release(memo);
+	own.cache = NULL;
+	release(cache);
 	stack_fingerprint_release(&own.words);
-	free(memo);
+	free(cache);
 }
 
 static void make_key(void)
@@ -68,7 +68,7 @@ static void make_key(void)
 }
 
 /* Makes an empty cache of `capacity` nodes, if the limit for all threads allows it. */
-static bool allocate(struct unwind_cache *memo, uint32_t capacity)
+static bool allocate(struct unwind_cache *cache, uint32_t capacity)
 {
 	struct node *nodes;
 	uint32_t *buckets;
@@ -85,42 +85,42 @@ static bool allocate(struct unwind_cache *memo, uint32_t capacity)
 		atomic_fetch_sub(&bytes_in_use, bytes_of(capacity));
 		return false;
 	}
-	if (memo->capacity)
-		release(memo);
-	memo->nodes = nodes;
-	memo->buckets = buckets;
-	memo->capacity = capacity;
-	memo->count = 1;
-	memo->is_full = false;
+	if (cache->capacity)
+		release(cache);
+	cache->nodes = nodes;
+	cache->buckets = buckets;
+	cache->capacity = capacity;
+	cache->count = 1;
+	cache->is_full = false;
 	return true;
 }
 
-static void forget(struct unwind_cache *memo)
+static void forget(struct unwind_cache *cache)
 {
-	memset(memo->buckets, 0, memo->capacity * sizeof(*memo->buckets));
-	memo->count = 1;
-	memo->is_full = false;
+	memset(cache->buckets, 0, cache->capacity * sizeof(*cache->buckets));
+	cache->count = 1;
+	cache->is_full = false;
 }
 
 static struct unwind_cache *make(struct unwind_cache_thread *thread, uint64_t high,
 				 uint32_t generation)
 {
-	struct unwind_cache *memo;
+	struct unwind_cache *cache;
 
 	pthread_once(&once, make_key);
-	memo = has_key ? calloc(1, sizeof(*memo)) : NULL;
-	if (!memo)
+	cache = has_key ? calloc(1, sizeof(*cache)) : NULL;
+	if (!cache)
 		return NULL;
-	memo->high = high;
-	if (!allocate(memo, FIRST_NODES) || pthread_setspecific(thread_end, memo) != 0) {
-		if (memo->capacity)
-			release(memo);
-		free(memo);
+	cache->high = high;
+	if (!allocate(cache, FIRST_NODES) || pthread_setspecific(thread_end, cache) != 0) {
+		if (cache->capacity)
+			release(cache);
+		free(cache);
 		return NULL;
 	}
-	thread->memo = memo;
+	thread->cache = cache;
 	thread->generation = generation;
-	return memo;
+	return cache;
 }
 
 struct unwind_cache_thread *unwind_cache_thread(void)
@@ -131,134 +131,134 @@ struct unwind_cache_thread *unwind_cache_thread(void)
 struct unwind_cache *unwind_cache_begin(struct unwind_cache_thread *thread, uint64_t high,
 					uint32_t generation)
 {
-	struct unwind_cache *memo = thread->memo;
+	struct unwind_cache *cache = thread->cache;
 
-	if (!memo)
+	if (!cache)
 		return make(thread, high, generation);
-	if (thread->generation != generation || memo->high != high) {
-		forget(memo);
+	if (thread->generation != generation || cache->high != high) {
+		forget(cache);
 		stack_fingerprint_forget(&thread->words);
 		thread->generation = generation;
-		memo->high = high;
-	} else if (memo->is_full) {
-		if (memo->capacity == MOST_NODES || !allocate(memo, memo->capacity * 2))
-			forget(memo);
+		cache->high = high;
+	} else if (cache->is_full) {
+		if (cache->capacity == MOST_NODES || !allocate(cache, cache->capacity * 2))
+			forget(cache);
 	}
-	return memo;
+	return cache;
 }
 
 /* ---- nodes ---- */
 
-static uint32_t bucket_of(const struct unwind_cache *memo, uint64_t pc, uint32_t rsp)
+static uint32_t bucket_of(const struct unwind_cache *cache, uint64_t pc, uint32_t rsp)
 {
 	return (uint32_t)((pc ^ (uint64_t)rsp << 32) * 0x9e3779b97f4a7c15u >> 40) &
-	       (memo->capacity - 1);
+	       (cache->capacity - 1);
 }
 
-uint32_t unwind_cache_node(struct unwind_cache *memo, const struct frame_state *state)
+uint32_t unwind_cache_node(struct unwind_cache *cache, const struct frame_state *state)
 {
-	uint64_t rsp = memo->high - state->rsp, rbp_at = memo->high - state->rbp_at;
+	uint64_t rsp = cache->high - state->rsp, rbp_at = cache->high - state->rbp_at;
 	uint32_t *bucket, at;
 
 	if (rsp > UINT32_MAX || rbp_at > UINT32_MAX)
 		return 0;
-	bucket = &memo->buckets[bucket_of(memo, state->pc, (uint32_t)rsp)];
-	for (at = *bucket; at; at = memo->nodes[at].bucket) {
-		const struct node *node = &memo->nodes[at];
+	bucket = &cache->buckets[bucket_of(cache, state->pc, (uint32_t)rsp)];
+	for (at = *bucket; at; at = cache->nodes[at].bucket) {
+		const struct node *node = &cache->nodes[at];
 
 		if (node->pc == state->pc && node->rsp == rsp && node->rbp_at == rbp_at)
 			return at;
 	}
-	if (memo->count == memo->capacity) {
-		memo->is_full = true;
+	if (cache->count == cache->capacity) {
+		cache->is_full = true;
 		return 0;
 	}
-	at = memo->count++;
-	memo->nodes[at] = (struct node){.pc = state->pc,
-					.rsp = (uint32_t)rsp,
-					.rbp_at = (uint32_t)rbp_at,
-					.bucket = *bucket};
+	at = cache->count++;
+	cache->nodes[at] = (struct node){.pc = state->pc,
+					 .rsp = (uint32_t)rsp,
+					 .rbp_at = (uint32_t)rbp_at,
+					 .bucket = *bucket};
 	*bucket = at;
 	return at;
 }
 
-void unwind_cache_set_rule(struct unwind_cache *memo, uint32_t node, enum frame_rule rule,
+void unwind_cache_set_rule(struct unwind_cache *cache, uint32_t node, enum frame_rule rule,
 			   int32_t offset, int16_t rbp_offset)
 {
-	struct node *at = &memo->nodes[node];
+	struct node *at = &cache->nodes[node];
 
 	at->rule = (uint16_t)rule;
 	at->offset = offset;
 	at->rbp_offset = rbp_offset;
 }
 
-void unwind_cache_set_next(struct unwind_cache *memo, uint32_t node, uint32_t next)
+void unwind_cache_set_next(struct unwind_cache *cache, uint32_t node, uint32_t next)
 {
-	memo->nodes[node].next = next;
+	cache->nodes[node].next = next;
 }
 
-bool unwind_cache_is_outermost(const struct unwind_cache *memo, uint32_t node)
+bool unwind_cache_is_outermost(const struct unwind_cache *cache, uint32_t node)
 {
-	return memo->nodes[node].rule == FRAME_OUTERMOST;
+	return cache->nodes[node].rule == FRAME_OUTERMOST;
 }
 
 /* Reads a word of the stack, at a distance from its end. */
-static uint64_t word(const struct unwind_cache *memo, uint32_t distance)
+static uint64_t word(const struct unwind_cache *cache, uint32_t distance)
 {
 	uint64_t value;
 
-	memcpy(&value, (const void *)(uintptr_t)(memo->high - distance), sizeof(value));
+	memcpy(&value, (const void *)(uintptr_t)(cache->high - distance), sizeof(value));
 	return value;
 }
 
 /* Returns whether rbp leads where it led before, as far as the rule needs it. */
-static bool rbp_agrees(const struct unwind_cache *memo, const struct node *at,
+static bool rbp_agrees(const struct unwind_cache *cache, const struct node *at,
 		       const struct node *next)
 {
-	uint64_t rbp = word(memo, at->rbp_at);
+	uint64_t rbp = word(cache, at->rbp_at);
 	uint64_t place = rbp + (uint64_t)(int64_t)at->offset;
-	uint64_t low = memo->high - at->rsp, next_rsp = memo->high - next->rsp;
+	uint64_t low = cache->high - at->rsp, next_rsp = cache->high - next->rsp;
 
 	if (at->rule == FRAME_BY_RBP)
 		return place == next_rsp;
-	return place >= low && place <= memo->high - 8 && (place & 7) == 0 &&
-	       word(memo, (uint32_t)(memo->high - place)) == next_rsp &&
-	       rbp + (uint64_t)(int64_t)at->rbp_offset == memo->high - next->rbp_at;
+	return place >= low && place <= cache->high - 8 && (place & 7) == 0 &&
+	       word(cache, (uint32_t)(cache->high - place)) == next_rsp &&
+	       rbp + (uint64_t)(int64_t)at->rbp_offset == cache->high - next->rbp_at;
 }
 
-uint32_t unwind_cache_follow(const struct unwind_cache *memo, uint32_t node, uint64_t *pcs,
+uint32_t unwind_cache_follow(const struct unwind_cache *cache, uint32_t node, uint64_t *pcs,
 			     uint32_t *count, uint32_t max, struct frame_state *state)
 {
-	const struct node *at = &memo->nodes[node];
+	const struct node *at = &cache->nodes[node];
 	uint32_t n = *count;
 
 	while (at->next && n < max) {
-		const struct node *next = &memo->nodes[at->next];
+		const struct node *next = &cache->nodes[at->next];
 
-		if (at->rule != FRAME_BY_RSP && !rbp_agrees(memo, at, next))
+		if (at->rule != FRAME_BY_RSP && !rbp_agrees(cache, at, next))
 			break;
-		if (word(memo, next->rsp + 8) != next->pc)
+		if (word(cache, next->rsp + 8) != next->pc)
 			break;
 		pcs[n++] = next->pc;
 		at = next;
 	}
 	*count = n;
 	*state = (struct frame_state){
-		.pc = at->pc, .rsp = memo->high - at->rsp, .rbp_at = memo->high - at->rbp_at};
-	return (uint32_t)(at - memo->nodes);
+		.pc = at->pc, .rsp = cache->high - at->rsp, .rbp_at = cache->high - at->rbp_at};
+	return (uint32_t)(at - cache->nodes);
 }
 
-void unwind_cache_read_sps(const struct unwind_cache *memo, uint32_t node, uint64_t *sps,
+void unwind_cache_read_sps(const struct unwind_cache *cache, uint32_t node, uint64_t *sps,
 			   uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		node = memo->nodes[node].next;
-		sps[i] = memo->high - memo->nodes[node].rsp;
+		node = cache->nodes[node].next;
+		sps[i] = cache->high - cache->nodes[node].rsp;
 	}
 }
 
 /* Returns the words that decide what follows `at`, as distances from the stack's end. */
-static uint32_t deciding_words(const struct unwind_cache *memo, const struct node *at,
+static uint32_t deciding_words(const struct unwind_cache *cache, const struct node *at,
 			       uint64_t distances[3])
 {
 	uint32_t count = 0;
@@ -267,21 +267,21 @@ static uint32_t deciding_words(const struct unwind_cache *memo, const struct nod
 		distances[count++] = at->rbp_at;
 	if (at->rule == FRAME_AT_RBP)
 		distances[count++] =
-			memo->high - word(memo, at->rbp_at) - (uint64_t)(int64_t)at->offset;
-	distances[count++] = memo->nodes[at->next].rsp + UINT64_C(8);
+			cache->high - word(cache, at->rbp_at) - (uint64_t)(int64_t)at->offset;
+	distances[count++] = cache->nodes[at->next].rsp + UINT64_C(8);
 	return count;
 }
 
-uint32_t unwind_cache_read_words(const struct unwind_cache *memo, uint32_t node, uint64_t frame,
+uint32_t unwind_cache_read_words(const struct unwind_cache *cache, uint32_t node, uint64_t frame,
 				 uint16_t *offsets, uint32_t max)
 {
-	const struct node *at = &memo->nodes[node];
+	const struct node *at = &cache->nodes[node];
 	uint64_t distances[3] = {at->rsp + UINT64_C(8)}; /* place of the first return address */
 	uint32_t count = 0, more = 1;
 
 	for (;;) {
 		for (uint32_t i = 0; i < more; i++) {
-			uint64_t offset = memo->high - distances[i] - frame;
+			uint64_t offset = cache->high - distances[i] - frame;
 
 			if (count == max || offset % STACK_FINGERPRINT_UNIT ||
 			    offset / STACK_FINGERPRINT_UNIT > STACK_FINGERPRINT_REACH)
@@ -292,7 +292,7 @@ uint32_t unwind_cache_read_words(const struct unwind_cache *memo, uint32_t node,
 			return count;
 		if (at->rule == FRAME_UNKNOWN || !at->next)
 			return 0;
-		more = deciding_words(memo, at, distances);
-		at = &memo->nodes[at->next];
+		more = deciding_words(cache, at, distances);
+		at = &cache->nodes[at->next];
 	}
 }

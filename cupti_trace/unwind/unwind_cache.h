@@ -27,8 +27,8 @@ struct unwind_cache;
 
 /* State of a thread. Most launches need only the words: they are beside the pointer. */
 struct unwind_cache_thread {
-	struct unwind_cache *memo; /* NULL: none */
-	uint32_t generation;       /* generation of both */
+	struct unwind_cache *cache; /* NULL: none */
+	uint32_t generation;        /* generation of both */
 	bool is_in_use; /* set while walking: a launch from a signal handler leaves it alone */
 	struct stack_fingerprint words;
 };
@@ -65,34 +65,34 @@ struct unwind_cache *unwind_cache_begin(struct unwind_cache_thread *thread, uint
 static inline struct stack_fingerprint *unwind_cache_words(struct unwind_cache_thread *thread,
 							   uint32_t generation)
 {
-	return thread->memo && thread->generation == generation ? &thread->words : NULL;
+	return thread->cache && thread->generation == generation ? &thread->words : NULL;
 }
 
 /*
  * Returns the node of a state, adding it if needed; 0 if the cache is full or cannot hold the
  * state.
  */
-uint32_t unwind_cache_node(struct unwind_cache *memo, const struct frame_state *state);
+uint32_t unwind_cache_node(struct unwind_cache *cache, const struct frame_state *state);
 
 /* Sets how to derive the state after a node. */
-void unwind_cache_set_rule(struct unwind_cache *memo, uint32_t node, enum frame_rule rule,
+void unwind_cache_set_rule(struct unwind_cache *cache, uint32_t node, enum frame_rule rule,
 			   int32_t offset, int16_t rbp_offset);
 
 /* Sets the node that follows `node` at the moment. */
-void unwind_cache_set_next(struct unwind_cache *memo, uint32_t node, uint32_t next);
+void unwind_cache_set_next(struct unwind_cache *cache, uint32_t node, uint32_t next);
 
 /*
  * Follows nodes from `node` while the stack agrees, appending pcs[*count...] up to `max`. Returns
  * the last node reached, and sets *state to its state.
  */
-uint32_t unwind_cache_follow(const struct unwind_cache *memo, uint32_t node, uint64_t *pcs,
+uint32_t unwind_cache_follow(const struct unwind_cache *cache, uint32_t node, uint64_t *pcs,
 			     uint32_t *count, uint32_t max, struct frame_state *state);
 
 /*
  * Returns the stack pointers of the `count` states after `node`, as just followed. Separate,
  * because few walks need them.
  */
-void unwind_cache_read_sps(const struct unwind_cache *memo, uint32_t node, uint64_t *sps,
+void unwind_cache_read_sps(const struct unwind_cache *cache, uint32_t node, uint64_t *sps,
 			   uint32_t count);
 
 /*
@@ -101,10 +101,10 @@ void unwind_cache_read_sps(const struct unwind_cache *memo, uint32_t node, uint6
  * Returns their number; 0 if there are more than `max`, if one is out of reach, or if the walk's
  * end is unknown.
  */
-uint32_t unwind_cache_read_words(const struct unwind_cache *memo, uint32_t node, uint64_t frame,
+uint32_t unwind_cache_read_words(const struct unwind_cache *cache, uint32_t node, uint64_t frame,
 				 uint16_t *offsets, uint32_t max);
 
 /* Returns whether the node ends the stack. */
-bool unwind_cache_is_outermost(const struct unwind_cache *memo, uint32_t node);
+bool unwind_cache_is_outermost(const struct unwind_cache *cache, uint32_t node);
 
 #endif

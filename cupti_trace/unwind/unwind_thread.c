@@ -236,7 +236,7 @@ static struct memory foreign_stack(uint64_t sp, uint64_t rbp)
 
 struct walk {
 	struct memory memory;
-	struct unwind_cache *memo;      /* NULL: none for this stack */
+	struct unwind_cache *cache;     /* NULL: none for this stack */
 	bool has_returned;              /* has gone from a signal's stack to the thread's */
 	bool was_hidden;                /* a return address was hidden: the result is not cached */
 	bool interrupted;               /* the pc is where a signal arrived, not a return address */
@@ -361,20 +361,20 @@ static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack
 				    .rbp_at = w->rbp_at};
 	uint32_t node, first, count;
 
-	if (!w->memo || w->interrupted || state.rbp_at == 0)
+	if (!w->cache || w->interrupted || state.rbp_at == 0)
 		return 0;
-	node = unwind_cache_node(w->memo, &state);
+	node = unwind_cache_node(w->cache, &state);
 	if (from)
-		unwind_cache_set_next(w->memo, from, node);
+		unwind_cache_set_next(w->cache, from, node);
 	if (stack->count == 1)
 		w->first = node;
 	if (!node)
 		return 0;
 	count = stack->count;
 	first = node;
-	node = unwind_cache_follow(w->memo, node, stack->pcs, &stack->count, w->max, &state);
+	node = unwind_cache_follow(w->cache, node, stack->pcs, &stack->count, w->max, &state);
 	if (w->sps)
-		unwind_cache_read_sps(w->memo, first, w->sps + count, stack->count - count);
+		unwind_cache_read_sps(w->cache, first, w->sps + count, stack->count - count);
 	arrive(w, &state);
 	return node;
 }
@@ -390,7 +390,7 @@ static void note_rule(struct walk *w, uint32_t node, uint64_t row)
 	enum row_kind kind = (enum row_kind)(row >> 56);
 
 	if (node)
-		unwind_cache_set_rule(w->memo, node, rules[kind],
+		unwind_cache_set_rule(w->cache, node, rules[kind],
 				      kind == ROW_FRAME_POINTER ? 16 : cfa_offset_of(row),
 				      rbp_offset_of(row));
 }
@@ -464,7 +464,7 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 			w->sps[stack->count] = w->registers.value[CFI_RSP];
 		stack->pcs[stack->count++] = pc + w->interrupted; /* named by the byte before */
 		node = recall(w, node, stack);
-		if (node && unwind_cache_is_outermost(w->memo, node)) {
+		if (node && unwind_cache_is_outermost(w->cache, node)) {
 			stack->is_whole = true;
 			return;
 		}
@@ -504,7 +504,7 @@ static uint64_t learn(const struct walk *w, struct unwind_cache_thread *me, uint
 	uint32_t count = 0;
 
 	if (words && w->first)
-		count = unwind_cache_read_words(w->memo, w->first, frame, offsets,
+		count = unwind_cache_read_words(w->cache, w->first, frame, offsets,
 						STACK_FINGERPRINT_MOST);
 	return count ? stack_fingerprint_learn(words, frame, offsets, count) : 0;
 }
@@ -544,13 +544,13 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 	if (rbp >= own_stack.low && rbp < own_stack.high) {
 		w.memory = (struct memory){rbp, own_stack.high, own_stack.high};
 		if (!nested)
-			w.memo = unwind_cache_begin(me, own_stack.high,
-						    atomic_load(&unwind_generation));
+			w.cache = unwind_cache_begin(me, own_stack.high,
+						     atomic_load(&unwind_generation));
 	} else {
 		w.memory = foreign_stack(rbp, value[CFI_RBP]);
 	}
 	walk(&w, stack);
-	if (learns && stack->is_whole && w.memo && !w.was_hidden)
+	if (learns && stack->is_whole && w.cache && !w.was_hidden)
 		stack->words = learn(&w, me, rbp);
 	me->is_in_use = nested;
 }

@@ -297,7 +297,7 @@ static void note_expected_record(struct collect *c, const struct process *proces
 {
 	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
 
-	if (is_other && (e->flags & GPU_LAUNCH_OWES))
+	if (is_other && (e->flags & GPU_LAUNCH_HAS_RECORD))
 		join_expect_record(c->join, process->id, e->correlation_id, JOIN_EXPECTS_COPY);
 	else if (!is_other && (e->flags & GPU_LAUNCH_IS_GRAPH) &&
 		 !graph_nodes_has_bodies(&c->attribution.graph_nodes))

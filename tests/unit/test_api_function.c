@@ -112,9 +112,9 @@ static void newer_functions_follow_the_same_rules(void **state)
 	assert_true(api_function_of("cudaEnqueueThings_v15000").is_enqueued);
 	assert_false(api_function_of("cudaGetThings_v15000").is_enqueued);
 	assert_false(api_function_of("cudaAsyncThings_v15000").is_enqueued);
-	assert_true(api_function_of("cudaGetLastError_v3020").tells_error);
-	assert_true(api_function_of("cudaPeekAtLastError_v3020").tells_error);
-	assert_false(api_function_of("cudaMalloc_v3020").tells_error);
+	assert_true(api_function_of("cudaGetLastError_v3020").returns_earlier_error);
+	assert_true(api_function_of("cudaPeekAtLastError_v3020").returns_earlier_error);
+	assert_false(api_function_of("cudaMalloc_v3020").returns_earlier_error);
 	assert_false(api_function_is_new(CUPTI_ABI_DOMAIN_RUNTIME_API, 522));
 	assert_true(api_function_is_new(CUPTI_ABI_DOMAIN_RUNTIME_API, 523));
 	assert_false(api_function_is_new(CUPTI_ABI_DOMAIN_DRIVER_API, 806));
@@ -141,20 +141,20 @@ static void copies_of_something_owe_a_record(void **state)
 
 	(void)state;
 	for (copy.kind = -1; copy.kind < 6; copy.kind++)
-		assert_int_equal(api_function_owes(f.size_at, f.kind_at, &copy),
+		assert_int_equal(api_function_has_record(f.size_at, f.kind_at, &copy),
 				 copy.kind >= 1 && copy.kind <= 3);
 	copy.kind = 1;
 	copy.size = 0;
-	assert_false(api_function_owes(f.size_at, f.kind_at, &copy));
-	assert_false(api_function_owes(f.size_at, f.kind_at, NULL));
+	assert_false(api_function_has_record(f.size_at, f.kind_at, &copy));
+	assert_false(api_function_has_record(f.size_at, f.kind_at, NULL));
 	f = api_function_of("cuMemsetD32Async_ptsz");
-	assert_false(api_function_owes(f.size_at, f.kind_at, &copy));
+	assert_false(api_function_has_record(f.size_at, f.kind_at, &copy));
 	copy.size = 1;
-	assert_true(api_function_owes(f.size_at, f.kind_at, &copy));
+	assert_true(api_function_has_record(f.size_at, f.kind_at, &copy));
 	f = api_function_of("cudaMemcpyPeerAsync_v4000");
-	assert_true(api_function_owes(f.size_at, f.kind_at, &peer));
+	assert_true(api_function_has_record(f.size_at, f.kind_at, &peer));
 	peer.size = 0;
-	assert_false(api_function_owes(f.size_at, f.kind_at, &peer));
+	assert_false(api_function_has_record(f.size_at, f.kind_at, &peer));
 	/* whose parameters are others, or not known */
 	assert_int_equal(api_function_of("cuMemcpyHtoD").size_at, 0);
 	assert_int_equal(api_function_of("cuMemcpyHtoDAsync_v4").size_at, 0);

@@ -215,7 +215,7 @@ static void work_apart_has_descriptors_of_its_own(void **state)
 	before = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	close(before);
 	for (int i = 0; i < 100; i++) {
-		if (!guest_run_apart(open_some, &seen))
+		if (!guest_run_isolated(open_some, &seen))
 			skip(); /* Linux before 5.9, or valgrind */
 		assert_int_equal(seen.lowest, 0);
 		assert_int_equal(seen.flags_of_theirs, -1);
@@ -258,7 +258,7 @@ static void handlers_of_faults_wait_for_work_apart(void **state)
 	handled_in = 0;
 	sigaction(SIGTRAP, &action, &old[0]);
 	sigaction(SIGABRT, &action, &old[1]);
-	if (guest_run_apart(raise_faults, &during)) {
+	if (guest_run_isolated(raise_faults, &during)) {
 		assert_int_equal(during, 0);
 		assert_int_equal(handled_in, getpid());
 	}
@@ -287,7 +287,7 @@ static void a_filter_of_system_calls_is_heeded(void **state)
 		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 			_exit(3);
 		guest_note_closed();
-		if (guest_run_apart(count_thread, &worker) || worker != 0)
+		if (guest_run_isolated(count_thread, &worker) || worker != 0)
 			_exit(1);
 		guest_run_with_files(count_thread, &worker);
 		_exit(worker == getpid() ? 0 : 2);
@@ -321,9 +321,9 @@ static void nothing_is_opened_below_a_filter_that_came_later(void **state)
 	(void)state;
 	if (child == 0) {
 		guest_begin();
-		if (guest_is_shut_in() || forbid_to_open() != 0)
+		if (guest_is_sandboxed() || forbid_to_open() != 0)
 			_exit(1);
-		_exit(guest_is_shut_in() && guest_open("/dev/null", O_RDONLY) == -EPERM ? 0 : 2);
+		_exit(guest_is_sandboxed() && guest_open("/dev/null", O_RDONLY) == -EPERM ? 0 : 2);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -344,11 +344,11 @@ static void files_are_opened_below_a_filter_that_was_there(void **state)
 		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 			_exit(NEEDS_ROOT);
 		guest_begin();
-		if (guest_is_shut_in() || guest_open("/dev/null", O_RDONLY) < 0)
+		if (guest_is_sandboxed() || guest_open("/dev/null", O_RDONLY) < 0)
 			_exit(2);
 		if (forbid_to_open() != 0)
 			_exit(3);
-		_exit(guest_is_shut_in() && guest_open("/dev/null", O_RDONLY) == -EPERM ? 0 : 4);
+		_exit(guest_is_sandboxed() && guest_open("/dev/null", O_RDONLY) == -EPERM ? 0 : 4);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NEEDS_ROOT)
@@ -365,13 +365,13 @@ static void files_are_used_apart_once_one_was_closed(void **state)
 	(void)state;
 	if (child == 0) {
 		guest_run_with_files(count_thread, &worker);
-		if (guest_is_apart() || worker != getpid())
+		if (guest_is_isolated() || worker != getpid())
 			_exit(1);
 		guest_note_closed();
-		if (!guest_is_apart())
+		if (!guest_is_isolated())
 			_exit(2);
 		guest_run_with_files(count_thread, &worker);
-		_exit(worker != getpid() || !guest_run_apart(count_thread, &worker) ? 0 : 3);
+		_exit(worker != getpid() || !guest_run_isolated(count_thread, &worker) ? 0 : 3);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);

@@ -73,7 +73,7 @@ static void names_of_modules_that_went_are_not_read_blindly(void **state)
 	crossing = names_id(*state, across, &is_new);
 	assert_int_not_equal(plain, crossing);
 
-	names_module_goes(*state);
+	names_module_unloads(*state);
 	assert_int_equal(names_id(*state, memory, &is_new), plain);
 	assert_int_equal(names_id(*state, across, &is_new), crossing);
 	assert_false(is_new);
@@ -104,7 +104,7 @@ static void a_long_name_of_a_module_that_went_is_whole(void **state)
 	assert_non_null(text);
 	memset(text, 'n', n);
 	text[n] = '\0';
-	names_module_goes(*state);
+	names_module_unloads(*state);
 	id = names_id(*state, text, &is_new);
 	assert_true(is_new);
 	assert_int_equal(strlen(names_text(*state, id)), n);

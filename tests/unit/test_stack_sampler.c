@@ -60,7 +60,7 @@ static uint32_t launch(struct thread *t, uint64_t kernel, uint32_t place)
 
 	if (t->now_ns - t->tick_ns >= TICK_NS || stack_sampler_is_due(&t->sampler)) {
 		t->tick_ns = t->now_ns;
-		stack_sampler_end_time_range(&t->sampler, t->now_ns);
+		stack_sampler_end_window(&t->sampler, t->now_ns);
 	}
 	n = stack_sampler_choose(&t->sampler, hashed(kernel));
 	assert_in_range(n, 0, GPU_LAUNCH_STANDS_MAX);

@@ -55,7 +55,7 @@ static void it_describes_this_program(void **state)
 	setenv("SLURM_NTASKS", "0123456789012345678901234567890123456789", 1);
 	assert_int_equal(sink_open_file(&sink, path, 1, 1), 0);
 	trace_describe_run(&sink);
-	trace_tell_time(&sink);
+	trace_send_time(&sink);
 	sink_flush(&sink);
 	sink_close(&sink);
 	n = read(fd, text, sizeof(text) - 1);
