@@ -72,24 +72,27 @@ static const char *without_prefix(const char *name)
 	return starts_with(name, "cu") ? name + 2 : NULL;
 }
 
-static bool is_one_of(const char *base, size_t length, const char *const *list, size_t count)
+bool api_function_is_in(const char *list, const char *name, size_t length)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strlen(list[i]) == length && memcmp(base, list[i], length) == 0)
+	size_t n;
+
+	for (; *list; list += n + (list[n] == ' ')) {
+		n = strcspn(list, " ");
+		if (n == length && memcmp(list, name, n) == 0)
 			return true;
+	}
 	return false;
 }
 
 static enum api_meaning meaning_of_launch(const char *base, size_t length)
 {
-	static const char *const kernels[] = {
-		"Launch",         "LaunchGrid",      "LaunchGridAsync",        "LaunchKernel",
-		"LaunchKernelEx", "LaunchKernelExC", "LaunchCooperativeKernel"};
-
 	if (starts_with(base, "LaunchHost"))
 		return API_NOTHING; /* a function of the program */
-	return is_one_of(base, length, kernels, sizeof(kernels) / sizeof(kernels[0])) ? API_KERNEL
-										      : API_GRAPH;
+	return api_function_is_in("Launch LaunchGrid LaunchGridAsync LaunchKernel LaunchKernelEx "
+				  "LaunchKernelExC LaunchCooperativeKernel",
+				  base, length)
+		       ? API_KERNEL
+		       : API_GRAPH;
 }
 
 static bool allocates(const char *name, const char *base)
@@ -114,87 +117,49 @@ static enum api_meaning meaning_of(const char *name, const char *base, size_t le
 	return API_NOTHING;
 }
 
-/* Positions of the number of bytes or elements, and of the cudaMemcpyKind, in the parameters. */
+/* Functions whose bytes are summed. `has_record`: see api_function_has_record. */
 static const struct sized {
-	const char *name;
-	uint8_t size_at, kind_at;
-} sized[] = {
-	{"cudaMemcpy", 16, 24},     {"cudaMemcpyAsync", 16, 24},
-	{"cudaMemcpyPeer", 32, 0},  {"cudaMemcpyPeerAsync", 32, 0},
-	{"cudaMemset", 16, 0},      {"cudaMemsetAsync", 16, 0},
-	{"cuMemcpyHtoD_v2", 16, 0}, {"cuMemcpyHtoDAsync_v2", 16, 0},
-	{"cuMemcpyDtoH_v2", 16, 0}, {"cuMemcpyDtoHAsync_v2", 16, 0},
-	{"cuMemcpyDtoD_v2", 16, 0}, {"cuMemcpyDtoDAsync_v2", 16, 0},
-	{"cuMemcpyPeer", 32, 0},    {"cuMemcpyPeerAsync", 32, 0},
-	{"cuMemsetD8_v2", 16, 0},   {"cuMemsetD8Async", 16, 0},
-	{"cuMemsetD16_v2", 16, 0},  {"cuMemsetD16Async", 16, 0},
-	{"cuMemsetD32_v2", 16, 0},  {"cuMemsetD32Async", 16, 0},
-};
-
-static const struct sized *find_sized(const char *name)
-{
-	size_t n = api_function_length(name);
-
-	for (size_t i = 0; i < sizeof(sized) / sizeof(sized[0]); i++)
-		if (strlen(sized[i].name) == n && memcmp(sized[i].name, name, n) == 0)
-			return &sized[i];
-	return NULL;
-}
-
-/* More functions whose bytes are summed, besides those above. */
-static const struct {
-	const char *name;
 	struct api_amount amount;
-} amounts[] = {
-	{"cuMemsetD16_v2", {16, 0, 2, 0}},
-	{"cuMemsetD16Async", {16, 0, 2, 0}},
-	{"cuMemsetD32_v2", {16, 0, 4, 0}},
-	{"cuMemsetD32Async", {16, 0, 4, 0}},
-	{"cuMemcpy", {16, 0, 1, 0}},
-	{"cuMemcpyAsync", {16, 0, 1, 0}},
-	{"cudaMemcpy2D", {32, 40, 1, 48}},
-	{"cudaMemcpy2DAsync", {32, 40, 1, 48}},
-	{"cudaMemset2D", {24, 32, 1, 0}},
-	{"cudaMemset2DAsync", {24, 32, 1, 0}},
-	{"cudaMemcpyToSymbol", {16, 0, 1, 32}},
-	{"cudaMemcpyToSymbolAsync", {16, 0, 1, 32}},
-	{"cudaMemcpyFromSymbol", {16, 0, 1, 32}},
-	{"cudaMemcpyFromSymbolAsync", {16, 0, 1, 32}},
-	{"cudaMalloc", {8, 0, 1, 0}},
-	{"cudaMallocHost", {8, 0, 1, 0}},
-	{"cudaHostAlloc", {8, 0, 1, 0}},
-	{"cudaHostRegister", {8, 0, 1, 0}},
-	{"cudaMallocManaged", {8, 0, 1, 0}},
-	{"cudaMallocAsync", {8, 0, 1, 0}},
-	{"cudaMallocFromPoolAsync", {8, 0, 1, 0}},
-	{"cudaMallocPitch", {16, 24, 1, 0}},
-	{"cudaMemPrefetchAsync", {8, 0, 1, 0}},
-	{"cuMemAlloc_v2", {8, 0, 1, 0}},
-	{"cuMemAllocPitch_v2", {16, 24, 1, 0}},
-	{"cuMemAllocManaged", {8, 0, 1, 0}},
-	{"cuMemAllocHost_v2", {8, 0, 1, 0}},
-	{"cuMemHostAlloc", {8, 0, 1, 0}},
-	{"cuMemHostRegister_v2", {8, 0, 1, 0}},
-	{"cuMemAllocAsync", {8, 0, 1, 0}},
-	{"cuMemAllocFromPoolAsync", {8, 0, 1, 0}},
-	{"cuMemCreate", {8, 0, 1, 0}},
-	{"cuMemMap", {8, 0, 1, 0}},
-	{"cuMemUnmap", {8, 0, 1, 0}},
-	{"cuMemAddressReserve", {8, 0, 1, 0}},
-	{"cuMemPrefetchAsync", {8, 0, 1, 0}},
+	bool has_record;
+	const char *names;
+} sized[] = {
+	{{16, 0, 1, 24}, true, "cudaMemcpy cudaMemcpyAsync"},
+	{{32, 0, 1, 0}, true, "cudaMemcpyPeer cudaMemcpyPeerAsync cuMemcpyPeer cuMemcpyPeerAsync"},
+	{{16, 0, 1, 0},
+	 true,
+	 "cudaMemset cudaMemsetAsync cuMemcpyHtoD_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2 "
+	 "cuMemcpyDtoHAsync_v2 cuMemcpyDtoD_v2 cuMemcpyDtoDAsync_v2 cuMemsetD8_v2 "
+	 "cuMemsetD8Async"},
+	{{16, 0, 2, 0}, true, "cuMemsetD16_v2 cuMemsetD16Async"},
+	{{16, 0, 4, 0}, true, "cuMemsetD32_v2 cuMemsetD32Async"},
+	{{16, 0, 1, 0}, false, "cuMemcpy cuMemcpyAsync"},
+	{{16, 0, 1, 32},
+	 false,
+	 "cudaMemcpyToSymbol cudaMemcpyToSymbolAsync cudaMemcpyFromSymbol "
+	 "cudaMemcpyFromSymbolAsync"},
+	{{32, 40, 1, 48}, false, "cudaMemcpy2D cudaMemcpy2DAsync"},
+	{{24, 32, 1, 0}, false, "cudaMemset2D cudaMemset2DAsync"},
+	{{8, 0, 1, 0},
+	 false,
+	 "cudaMalloc cudaMallocHost cudaHostAlloc cudaHostRegister cudaMallocManaged "
+	 "cudaMallocAsync cudaMallocFromPoolAsync cudaMemPrefetchAsync cuMemAlloc_v2 "
+	 "cuMemAllocManaged cuMemAllocHost_v2 cuMemHostAlloc cuMemHostRegister_v2 "
+	 "cuMemAllocAsync cuMemAllocFromPoolAsync cuMemCreate cuMemMap cuMemUnmap "
+	 "cuMemAddressReserve cuMemPrefetchAsync"},
+	{{16, 24, 1, 0}, false, "cudaMallocPitch cuMemAllocPitch_v2"},
 };
+
+static struct sized find_sized(const char *name)
+{
+	for (size_t i = 0; i < sizeof(sized) / sizeof(sized[0]); i++)
+		if (api_function_is_in(sized[i].names, name, api_function_length(name)))
+			return sized[i];
+	return (struct sized){.has_record = false};
+}
 
 struct api_amount api_function_amount(const char *name)
 {
-	size_t n = api_function_length(name);
-	const struct sized *s = find_sized(name);
-
-	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)
-		if (strlen(amounts[i].name) == n && memcmp(amounts[i].name, name, n) == 0)
-			return amounts[i].amount;
-	if (!s)
-		return (struct api_amount){.at = 0};
-	return (struct api_amount){.at = s->size_at, .unit = 1, .kind_at = s->kind_at};
+	return find_sized(name).amount;
 }
 
 uint64_t api_amount_bytes(const struct api_amount *amount, const void *params)
@@ -249,9 +214,9 @@ struct api_function api_function_of(const char *name)
 	length = base_length(name) - (size_t)(base - name);
 	f.meaning = meaning_of(name, base, length);
 	f.allocates = allocates(name, base);
-	if (f.meaning == API_OTHER && find_sized(name)) {
-		f.size_at = find_sized(name)->size_at;
-		f.kind_at = find_sized(name)->kind_at;
+	if (f.meaning == API_OTHER && find_sized(name).has_record) {
+		f.size_at = find_sized(name).amount.at;
+		f.kind_at = find_sized(name).amount.kind_at;
 	}
 	/* the kernel follows the launch configuration */
 	if (f.meaning == API_KERNEL && starts_with(base, "LaunchKernelEx"))

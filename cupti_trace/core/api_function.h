@@ -54,6 +54,9 @@ void api_function_name(const char *name, char *out, size_t size);
  */
 size_t api_function_length(const char *name);
 
+/* Returns whether a name of this length is in a list of names, which are separated by spaces. */
+bool api_function_is_in(const char *list, const char *name, size_t length);
+
 /*
  * Returns true if a call with these parameters has a record unless it fails: it copies at least a
  * byte between host and device or within devices, or sets one. False: it may have none.

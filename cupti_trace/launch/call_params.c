@@ -28,81 +28,44 @@ enum shape {
 	SYNC_STREAM,    /* stream */
 };
 
-static const struct known {
-	const char *name;
-	enum call_sort sort;
-	enum shape shape;
+static const struct {
+	struct call_layout layout;
+	const char *names;
 } known[] = {
-	{"cudaLaunchKernel", CALL_LAUNCH, LAUNCH_RUNTIME},
-	{"cudaLaunchCooperativeKernel", CALL_LAUNCH, LAUNCH_RUNTIME},
-	{"cudaLaunchKernelExC", CALL_LAUNCH, LAUNCH_CONFIG},
-	{"cuLaunchKernel", CALL_LAUNCH, LAUNCH_DRIVER},
-	{"cuLaunchCooperativeKernel", CALL_LAUNCH, LAUNCH_DRIVER},
-	{"cuLaunchKernelEx", CALL_LAUNCH, LAUNCH_CONFIG},
-	{"cudaGraphLaunch", CALL_LAUNCH, LAUNCH_GRAPH},
-	{"cuGraphLaunch", CALL_LAUNCH, LAUNCH_GRAPH},
-	{"cudaMemcpy", CALL_COPY, COPY_SIZE_THIRD},
-	{"cudaMemcpyAsync", CALL_COPY, COPY_SIZE_THIRD},
-	{"cudaMemcpyPeer", CALL_COPY, COPY_SIZE_FIFTH},
-	{"cudaMemcpyPeerAsync", CALL_COPY, COPY_SIZE_FIFTH},
-	{"cudaMemcpy2D", CALL_COPY, COPY_PITCHED},
-	{"cudaMemcpy2DAsync", CALL_COPY, COPY_PITCHED},
-	{"cuMemcpy", CALL_COPY, COPY_SIZE_THIRD},
-	{"cuMemcpyAsync", CALL_COPY, COPY_SIZE_THIRD},
-	{"cuMemcpyHtoD_v2", CALL_COPY, COPY_SIZE_THIRD},
-	{"cuMemcpyHtoDAsync_v2", CALL_COPY, COPY_SIZE_THIRD},
-	{"cuMemcpyDtoH_v2", CALL_COPY, COPY_SIZE_THIRD},
-	{"cuMemcpyDtoHAsync_v2", CALL_COPY, COPY_SIZE_THIRD},
-	{"cuMemcpyDtoD_v2", CALL_COPY, COPY_SIZE_THIRD},
-	{"cuMemcpyDtoDAsync_v2", CALL_COPY, COPY_SIZE_THIRD},
-	{"cuMemcpyPeer", CALL_COPY, COPY_SIZE_FIFTH},
-	{"cuMemcpyPeerAsync", CALL_COPY, COPY_SIZE_FIFTH},
-	{"cudaMalloc", CALL_ALLOC, ALLOC},
-	{"cudaMallocHost", CALL_ALLOC, ALLOC},
-	{"cudaMallocManaged", CALL_ALLOC, ALLOC},
-	{"cudaHostAlloc", CALL_ALLOC, ALLOC},
-	{"cudaMallocAsync", CALL_ALLOC, ALLOC_IN_STREAM},
-	{"cudaMallocFromPoolAsync", CALL_ALLOC, ALLOC_IN_POOL},
-	{"cudaMallocPitch", CALL_ALLOC, ALLOC_PITCHED},
-	{"cudaMalloc3D", CALL_ALLOC, ALLOC_3D},
-	{"cudaMallocArray", CALL_ALLOC, ALLOC_HANDLE},
-	{"cudaMalloc3DArray", CALL_ALLOC, ALLOC_HANDLE},
-	{"cudaMallocMipmappedArray", CALL_ALLOC, ALLOC_HANDLE},
-	{"cuMemAlloc_v2", CALL_ALLOC, ALLOC},
-	{"cuMemAllocHost_v2", CALL_ALLOC, ALLOC},
-	{"cuMemHostAlloc", CALL_ALLOC, ALLOC},
-	{"cuMemAllocManaged", CALL_ALLOC, ALLOC},
-	{"cuMemAllocAsync", CALL_ALLOC, ALLOC_IN_STREAM},
-	{"cuMemAllocFromPoolAsync", CALL_ALLOC, ALLOC_IN_POOL},
-	{"cuMemAllocPitch_v2", CALL_ALLOC, ALLOC_PITCHED},
-	{"cuMemCreate", CALL_ALLOC, ALLOC},
-	{"cuArrayCreate_v2", CALL_ALLOC, ALLOC_HANDLE},
-	{"cuArray3DCreate_v2", CALL_ALLOC, ALLOC_HANDLE},
-	{"cuMipmappedArrayCreate", CALL_ALLOC, ALLOC_HANDLE},
-	{"cudaFree", CALL_FREE, FREE},
-	{"cudaFreeHost", CALL_FREE, FREE},
-	{"cudaFreeArray", CALL_FREE, FREE},
-	{"cudaFreeMipmappedArray", CALL_FREE, FREE},
-	{"cudaFreeAsync", CALL_FREE, FREE_IN_STREAM},
-	{"cuMemFree_v2", CALL_FREE, FREE},
-	{"cuMemFreeHost", CALL_FREE, FREE},
-	{"cuMemFreeAsync", CALL_FREE, FREE_IN_STREAM},
-	{"cuMemRelease", CALL_FREE, FREE},
-	{"cuArrayDestroy", CALL_FREE, FREE},
-	{"cuMipmappedArrayDestroy", CALL_FREE, FREE},
-	{"cudaStreamSynchronize", CALL_SYNC, SYNC_STREAM},
-	{"cuStreamSynchronize", CALL_SYNC, SYNC_STREAM},
+	{{CALL_LAUNCH, LAUNCH_RUNTIME}, "cudaLaunchKernel cudaLaunchCooperativeKernel"},
+	{{CALL_LAUNCH, LAUNCH_CONFIG}, "cudaLaunchKernelExC cuLaunchKernelEx"},
+	{{CALL_LAUNCH, LAUNCH_DRIVER}, "cuLaunchKernel cuLaunchCooperativeKernel"},
+	{{CALL_LAUNCH, LAUNCH_GRAPH}, "cudaGraphLaunch cuGraphLaunch"},
+	{{CALL_COPY, COPY_SIZE_THIRD},
+	 "cudaMemcpy cudaMemcpyAsync cuMemcpy cuMemcpyAsync cuMemcpyHtoD_v2 cuMemcpyHtoDAsync_v2 "
+	 "cuMemcpyDtoH_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoD_v2 cuMemcpyDtoDAsync_v2"},
+	{{CALL_COPY, COPY_SIZE_FIFTH},
+	 "cudaMemcpyPeer cudaMemcpyPeerAsync cuMemcpyPeer cuMemcpyPeerAsync"},
+	{{CALL_COPY, COPY_PITCHED}, "cudaMemcpy2D cudaMemcpy2DAsync"},
+	{{CALL_ALLOC, ALLOC},
+	 "cudaMalloc cudaMallocHost cudaMallocManaged cudaHostAlloc cuMemAlloc_v2 "
+	 "cuMemAllocHost_v2 cuMemHostAlloc cuMemAllocManaged cuMemCreate"},
+	{{CALL_ALLOC, ALLOC_IN_STREAM}, "cudaMallocAsync cuMemAllocAsync"},
+	{{CALL_ALLOC, ALLOC_IN_POOL}, "cudaMallocFromPoolAsync cuMemAllocFromPoolAsync"},
+	{{CALL_ALLOC, ALLOC_PITCHED}, "cudaMallocPitch cuMemAllocPitch_v2"},
+	{{CALL_ALLOC, ALLOC_3D}, "cudaMalloc3D"},
+	{{CALL_ALLOC, ALLOC_HANDLE},
+	 "cudaMallocArray cudaMalloc3DArray cudaMallocMipmappedArray cuArrayCreate_v2 "
+	 "cuArray3DCreate_v2 cuMipmappedArrayCreate"},
+	{{CALL_FREE, FREE},
+	 "cudaFree cudaFreeHost cudaFreeArray cudaFreeMipmappedArray cuMemFree_v2 cuMemFreeHost "
+	 "cuMemRelease cuArrayDestroy cuMipmappedArrayDestroy"},
+	{{CALL_FREE, FREE_IN_STREAM}, "cudaFreeAsync cuMemFreeAsync"},
+	{{CALL_SYNC, SYNC_STREAM}, "cudaStreamSynchronize cuStreamSynchronize"},
 };
 
 struct call_layout call_layout_of(const char *name)
 {
 	struct api_function function = api_function_of(name);
-	size_t length = api_function_length(name);
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strlen(known[i].name) == length && memcmp(known[i].name, name, length) == 0)
-			return (struct call_layout){(uint8_t)known[i].sort,
-						    (uint8_t)known[i].shape};
+		if (api_function_is_in(known[i].names, name, api_function_length(name)))
+			return known[i].layout;
 	if (function.meaning == API_KERNEL || function.meaning == API_GRAPH)
 		return (struct call_layout){CALL_LAUNCH, SHAPE_UNKNOWN};
 	if (function.meaning == API_OTHER && strstr(name, "Memcpy"))
