@@ -204,8 +204,9 @@ static SELDOM void send_untimed(const struct activity_output *s, struct gpu_even
 	held.event = *event;
 }
 
-static void send_kernel(const struct activity_output *s, const struct cupti_abi_kernel *k)
+static void send_kernel(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_kernel *k = record;
 	struct gpu_event event = {.type = GPU_EVENT_KERNEL};
 	struct gpu_event_kernel *e = &event.kernel;
 	bool is_timed;
@@ -287,8 +288,10 @@ static uint32_t work_of_copy(uint8_t copy_kind)
 		       : GPU_WORK_MEMCPY_OTHER;
 }
 
-static void send_memcpy(const struct activity_output *s, const struct cupti_abi_memcpy *m)
+static void send_memcpy(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_memcpy *m = record;
+
 	_Static_assert(GPU_WORK_MEMCPY_PTOP - GPU_WORK_MEMCPY_HTOD ==
 			       CUPTI_ABI_MEMCPY_PTOP - CUPTI_ABI_MEMCPY_HTOD,
 		       "see work_of_copy");
@@ -302,8 +305,9 @@ static void send_memcpy(const struct activity_output *s, const struct cupti_abi_
 }
 
 /* Both records are alike up to the stream. */
-static void send_memcpy_peer(const struct activity_output *s, const struct cupti_abi_memcpy_peer *m)
+static void send_memcpy_peer(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_memcpy_peer *m = record;
 	enum { SHARED = offsetof(struct cupti_abi_memcpy_peer, source_device_id) };
 	struct cupti_abi_memcpy copy = {0};
 
@@ -316,8 +320,10 @@ static void send_memcpy_peer(const struct activity_output *s, const struct cupti
 	send_memcpy(s, &copy);
 }
 
-static void send_memset(const struct activity_output *s, const struct cupti_abi_memset *m)
+static void send_memset(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_memset *m = record;
+
 	if (is_replay(s, m->correlation_id, m->graph_node_id, false))
 		return;
 	send_work(s,
@@ -353,8 +359,10 @@ static void send_pool_of(const struct activity_output *s, const struct cupti_abi
 				m->timestamp);
 }
 
-static void send_memory(const struct activity_output *s, const struct cupti_abi_memory *m)
+static void send_memory(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_memory *m = record;
+
 	if (s->addresses && followed_memory_has(m->correlation_id))
 		return; /* it was sent when the call returned */
 	send_pool_of(s, m);
@@ -366,8 +374,9 @@ static void send_memory(const struct activity_output *s, const struct cupti_abi_
 		  m->timestamp, m->timestamp);
 }
 
-static void send_pool(const struct activity_output *s, const struct cupti_abi_memory_pool *p)
+static void send_pool(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_memory_pool *p = record;
 	bool is_gone = p->operation == CUPTI_ABI_POOL_DESTROYED;
 
 	if (p->type == CUPTI_ABI_POOL_LOCAL)
@@ -382,24 +391,21 @@ static void send_pool(const struct activity_output *s, const struct cupti_abi_me
 
 static uint32_t work_of_uvm(uint32_t counter_kind)
 {
-	switch (counter_kind) {
-	case CUPTI_ABI_UVM_BYTES_HTOD:
-		return GPU_WORK_UVM_HTOD;
-	case CUPTI_ABI_UVM_BYTES_DTOH:
-		return GPU_WORK_UVM_DTOH;
-	case CUPTI_ABI_UVM_BYTES_DTOD:
-		return GPU_WORK_UVM_DTOD;
-	case CUPTI_ABI_UVM_GPU_PAGE_FAULTS:
-		return GPU_WORK_UVM_GPU_FAULTS;
-	case CUPTI_ABI_UVM_CPU_PAGE_FAULTS:
-		return GPU_WORK_UVM_CPU_FAULT;
-	default:
-		return GPU_WORK_UVM_OTHER;
-	}
+	static const uint8_t works[] = {
+		[CUPTI_ABI_UVM_BYTES_HTOD] = GPU_WORK_UVM_HTOD,
+		[CUPTI_ABI_UVM_BYTES_DTOH] = GPU_WORK_UVM_DTOH,
+		[CUPTI_ABI_UVM_BYTES_DTOD] = GPU_WORK_UVM_DTOD,
+		[CUPTI_ABI_UVM_GPU_PAGE_FAULTS] = GPU_WORK_UVM_GPU_FAULTS,
+		[CUPTI_ABI_UVM_CPU_PAGE_FAULTS] = GPU_WORK_UVM_CPU_FAULT,
+	};
+
+	return counter_kind < sizeof(works) && works[counter_kind] ? works[counter_kind]
+								   : GPU_WORK_UVM_OTHER;
 }
 
-static void send_uvm(const struct activity_output *s, const struct cupti_abi_uvm *u)
+static void send_uvm(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_uvm *u = record;
 	uint32_t work = work_of_uvm(u->counter_kind);
 	bool to_device = work == GPU_WORK_UVM_HTOD || work == GPU_WORK_UVM_DTOD;
 	bool counts = work != GPU_WORK_UVM_CPU_FAULT && work != GPU_WORK_UVM_OTHER;
@@ -413,14 +419,17 @@ static void send_uvm(const struct activity_output *s, const struct cupti_abi_uvm
 		u->start, work == GPU_WORK_UVM_CPU_FAULT ? u->start : u->end);
 }
 
-static void send_graph(const struct activity_output *s, const struct cupti_abi_graph_trace *g)
+static void send_graph(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_graph_trace *g = record;
+
 	send_work(s, WORK_OF(g, GPU_WORK_GRAPH, .graph_id = g->graph_id), g->start, g->end);
 }
 
-static void send_device_graph(const struct activity_output *s,
-			      const struct cupti_abi_device_graph_trace *g)
+static void send_device_graph(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_device_graph_trace *g = record;
+
 	send_work(s,
 		  &(struct gpu_event_work){.work = GPU_WORK_DEVICE_GRAPH,
 					   .device_id = g->device_id,
@@ -430,8 +439,10 @@ static void send_device_graph(const struct activity_output *s,
 		  g->start, g->end);
 }
 
-static void send_decompress(const struct activity_output *s, const struct cupti_abi_decompress *d)
+static void send_decompress(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_decompress *d = record;
+
 	send_work(s, WORK_OF(d, GPU_WORK_DECOMPRESS, .bytes = d->source_bytes), d->start, d->end);
 }
 
@@ -461,8 +472,9 @@ static void report_unknown_device(const struct activity_output *s)
 		sink_put(s->sink, &event);
 }
 
-static void send_device(const struct activity_output *s, const struct cupti_abi_device *d)
+static void send_device(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_device *d = record;
 	struct gpu_event event = {.type = GPU_EVENT_DEVICE};
 	struct gpu_event_device *e = &event.device;
 
@@ -494,8 +506,9 @@ static void send_device(const struct activity_output *s, const struct cupti_abi_
 }
 
 /* Sends a context; most need no description. */
-static void send_context(const struct activity_output *s, const struct cupti_abi_context *c)
+static void send_context(const struct activity_output *s, const void *record)
 {
+	const struct cupti_abi_context *c = record;
 	struct gpu_event event = {
 		.type = GPU_EVENT_CONTEXT,
 		.context = {.id = c->context_id, .device_id = c->device_id, .is_mps = 1},
@@ -505,52 +518,30 @@ static void send_context(const struct activity_output *s, const struct cupti_abi
 		sink_put(s->sink, &event);
 }
 
+/* By CUpti_ActivityKind. */
+static void (*const senders[])(const struct activity_output *s, const void *record) = {
+	[CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL] = send_kernel,
+	[CUPTI_ABI_ACTIVITY_KIND_KERNEL] = send_kernel,
+	[CUPTI_ABI_ACTIVITY_KIND_MEMCPY] = send_memcpy,
+	[CUPTI_ABI_ACTIVITY_KIND_MEMCPY2] = send_memcpy_peer,
+	[CUPTI_ABI_ACTIVITY_KIND_MEMSET] = send_memset,
+	[CUPTI_ABI_ACTIVITY_KIND_MEMORY2] = send_memory,
+	[CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL] = send_pool,
+	[CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER] = send_uvm,
+	[CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE] = send_graph,
+	[CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE] = send_device_graph,
+	[CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS] = send_decompress,
+	[CUPTI_ABI_ACTIVITY_KIND_DEVICE] = send_device,
+	[CUPTI_ABI_ACTIVITY_KIND_CONTEXT] = send_context,
+};
+
 /* Sends a record. Returns false for a kind that was not requested. */
 static bool send_record(const struct activity_output *s, const struct cupti_abi_activity *record)
 {
-	const void *r = record;
-
-	switch (record->kind) {
-	case CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-	case CUPTI_ABI_ACTIVITY_KIND_KERNEL:
-		send_kernel(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
-		send_memcpy(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
-		send_memcpy_peer(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
-		send_memset(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
-		send_memory(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL:
-		send_pool(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
-		send_uvm(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
-		send_graph(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE:
-		send_device_graph(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
-		send_decompress(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
-		send_device(s, r);
-		return true;
-	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
-		send_context(s, r);
-		return true;
-	default:
+	if (record->kind >= sizeof(senders) / sizeof(senders[0]) || !senders[record->kind])
 		return false;
-	}
+	senders[record->kind](s, record);
+	return true;
 }
 
 void activity_send_memory(const struct activity_output *output, const struct gpu_event_work *event,

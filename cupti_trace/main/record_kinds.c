@@ -10,24 +10,31 @@
 /* ---- for the profiler ---- */
 
 /* Kinds of records: the first is required, the others are used if this CUPTI has them. */
-static const uint32_t kinds[] = {
-	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
-	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ABI_ACTIVITY_KIND_MEMSET,
-	CUPTI_ABI_ACTIVITY_KIND_MEMORY2,           CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE,
-	CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS,    CUPTI_ABI_ACTIVITY_KIND_DEVICE,
-	CUPTI_ABI_ACTIVITY_KIND_CONTEXT,           CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL,
+static const struct record_kind {
+	uint32_t kind;
+	const char *name;    /* in notices */
+	bool is_copy_or_set; /* its launches may have records */
+	bool is_minor; /* describes subjects of other records, or an engine that most GPUs lack */
+} kinds[] = {
+	{CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, "graphs as a whole", false, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY, "copies", true, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, "copies between GPUs", true, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMSET, "memory sets", true, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMORY2, "allocations", false, false},
+	{CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE, "graphs as a whole", false, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS, "CUPTI does not record decompression", false,
+	 true},
+	{CUPTI_ABI_ACTIVITY_KIND_DEVICE, "CUPTI did not name the devices", false, true},
+	{CUPTI_ABI_ACTIVITY_KIND_CONTEXT, "CUPTI did not report which contexts use MPS", false,
+	 true},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL, "memory pools that are trimmed or destroyed", false,
+	 false},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Returns whether a kind only describes subjects of other records. */
-static bool is_description(uint32_t kind)
-{
-	return kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ABI_ACTIVITY_KIND_CONTEXT;
-}
-
 static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 {
-	if (is_description(kind))
+	if (kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ABI_ACTIVITY_KIND_CONTEXT)
 		return tracer->config.devices;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL)
 		return tracer->config.memory;
@@ -36,39 +43,6 @@ static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS)
 		return !tracer->config.kernels_only && tracer->api.version >= CUPTI_DECOMPRESSES;
 	return !tracer->config.kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-}
-
-static const char *describe(uint32_t kind)
-{
-	switch (kind) {
-	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
-		return "copies";
-	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
-		return "copies between GPUs";
-	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
-		return "memory sets";
-	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
-		return "allocations";
-	case CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL:
-		return "memory pools that are trimmed or destroyed";
-	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
-		return "CUPTI did not name the devices";
-	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
-		return "CUPTI did not report which contexts use MPS";
-	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
-		return "CUPTI does not record decompression";
-	default:
-		return "graphs as a whole";
-	}
-}
-
-/*
- * Returns whether a refused kind is worth a notice: not descriptions, or engines that most GPUs
- * lack.
- */
-static bool is_missed(uint32_t kind)
-{
-	return !is_description(kind) && kind != CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS;
 }
 
 /* Must be called before any kind is enabled; takes 16 MiB of each context's memory. */
@@ -91,34 +65,32 @@ static void enable_device_graphs(struct tracer *tracer)
 			      cupti_api_error(api, result));
 }
 
-static bool is_copy_or_set(uint32_t kind)
+static void note_failure(struct tracer *tracer, enum gpu_notice code, const struct record_kind *k,
+			 int result)
 {
-	return kind == CUPTI_ABI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ABI_ACTIVITY_KIND_MEMCPY2 ||
-	       kind == CUPTI_ABI_ACTIVITY_KIND_MEMSET;
+	if (result != CUPTI_ABI_SUCCESS)
+		tracer_notice(tracer, code, "%s: %d (%s)", k->name, result,
+			      cupti_api_error(&tracer->api, result));
 }
 
 static void enable_others(struct tracer *tracer)
 {
 	tracer->records_copies = !tracer->config.kernels_only;
 
-	for (size_t i = 1; i < KINDS; i++) {
+	for (const struct record_kind *k = kinds + 1; k < kinds + KINDS; k++) {
 		int result = CUPTI_ABI_SUCCESS;
 
-		if (is_wanted(tracer, kinds[i]))
-			result = tracer->api.cuptiActivityEnable(kinds[i]);
-		if (kinds[i] == CUPTI_ABI_ACTIVITY_KIND_DEVICE)
+		if (is_wanted(tracer, k->kind))
+			result = tracer->api.cuptiActivityEnable(k->kind);
+		if (k->kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE)
 			atomic_store(&tracer->devices,
 				     tracer->config.devices && result == CUPTI_ABI_SUCCESS
 					     ? DEVICES_WANTED
 					     : DEVICES_SETTLED);
-		if (result != CUPTI_ABI_SUCCESS && is_copy_or_set(kinds[i]))
+		if (result != CUPTI_ABI_SUCCESS && k->is_copy_or_set)
 			tracer->records_copies = false;
-		if (result != CUPTI_ABI_SUCCESS)
-			tracer_notice(tracer,
-				      is_missed(kinds[i]) ? GPU_NOTICE_NOT_RECORDED
-							  : GPU_NOTICE_VERBOSE,
-				      "%s: %d (%s)", describe(kinds[i]), result,
-				      cupti_api_error(&tracer->api, result));
+		note_failure(tracer, k->is_minor ? GPU_NOTICE_VERBOSE : GPU_NOTICE_NOT_RECORDED, k,
+			     result);
 	}
 }
 
@@ -127,7 +99,7 @@ int record_kinds_enable(struct tracer *tracer)
 	int result;
 
 	enable_device_graphs(tracer);
-	result = tracer->api.cuptiActivityEnable(kinds[0]);
+	result = tracer->api.cuptiActivityEnable(kinds[0].kind);
 	if (result == CUPTI_ABI_SUCCESS)
 		enable_others(tracer);
 	return result;
@@ -136,39 +108,28 @@ int record_kinds_enable(struct tracer *tracer)
 void record_kinds_disable(struct tracer *tracer)
 {
 	for (size_t i = 0; i < KINDS; i++)
-		tracer->api.cuptiActivityDisable(kinds[i]);
+		tracer->api.cuptiActivityDisable(kinds[i].kind);
 	if (atomic_load(&tracer->watches_uvm))
 		tracer->api.cuptiActivityDisable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
 /* ---- for tracers ---- */
 
-/* Kinds of records for probes. */
-static const struct {
-	uint32_t kind, probe;
-} probed_kinds[] = {
-	{CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, PROBE_BIT(kernel_done)},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY, PROBE_BIT(memcpy_done)},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, PROBE_BIT(memcpy_done)},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMSET, PROBE_BIT(memset_done)},
-};
-
 void record_kinds_serve(struct tracer *tracer, uint32_t probes)
 {
-	const struct cupti_api *api = &tracer->api;
+	/* by position in `kinds` */
+	static const uint32_t probes_of_kinds[] = {PROBE_BIT(kernel_done), PROBE_BIT(memcpy_done),
+						   PROBE_BIT(memcpy_done), PROBE_BIT(memset_done)};
 
-	for (size_t i = 0; i < sizeof(probed_kinds) / sizeof(probed_kinds[0]); i++) {
-		uint32_t kind = probed_kinds[i].kind, probe = probed_kinds[i].probe;
+	for (size_t i = 0; i < sizeof(probes_of_kinds) / sizeof(probes_of_kinds[0]); i++) {
 		int result = CUPTI_ABI_SUCCESS;
 
-		if (!((probes ^ tracer->probes) & probe))
+		if (!((probes ^ tracer->probes) & probes_of_kinds[i]))
 			continue;
-		if (probes & probe)
-			result = api->cuptiActivityEnable(kind);
+		if (probes & probes_of_kinds[i])
+			result = tracer->api.cuptiActivityEnable(kinds[i].kind);
 		else
-			api->cuptiActivityDisable(kind);
-		if (result != CUPTI_ABI_SUCCESS)
-			tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED, "%s: %d (%s)",
-				      describe(kind), result, cupti_api_error(api, result));
+			tracer->api.cuptiActivityDisable(kinds[i].kind);
+		note_failure(tracer, GPU_NOTICE_NOT_RECORDED, &kinds[i], result);
 	}
 }
