@@ -44,23 +44,26 @@ struct timespec clock_in_ms(uint32_t ms)
 				 .tv_nsec = (long)(ns % 1000000000u)};
 }
 
+/* Reads CUPTI's clock between two reads of CLOCK_MONOTONIC. Returns false if it cannot be read. */
+static bool read_point(const struct cupti_api *api, struct clock_point *point)
+{
+	uint64_t before = clock_now_ns(), cupti = 0, window;
+	int result = api->cuptiGetTimestamp(&cupti);
+
+	window = clock_now_ns() - before;
+	*point = (struct clock_point){cupti, (int64_t)(before + window / 2 - cupti), window / 2};
+	return result == CUPTI_ABI_SUCCESS;
+}
+
 int clock_measure(const struct cupti_api *api, struct clock_point *point)
 {
-	bool found = false;
+	struct clock_point next;
 
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = clock_now_ns(), cupti = 0, time_range;
-		int result = api->cuptiGetTimestamp(&cupti);
-
-		time_range = clock_now_ns() - before;
-		if (result != CUPTI_ABI_SUCCESS)
+		if (!read_point(api, &next))
 			return -EIO;
-		if (found && time_range / 2 >= point->error_ns)
-			continue;
-		point->at_ns = cupti;
-		point->offset_ns = (int64_t)(before + time_range / 2 - cupti);
-		point->error_ns = time_range / 2;
-		found = true;
+		if (i == 0 || next.error_ns < point->error_ns)
+			*point = next;
 	}
 	return 0;
 }
@@ -117,15 +120,10 @@ void clock_map_add(struct clock_map *map, const struct clock_point *point)
 
 bool clock_was_set(const struct cupti_api *api, const struct clock_map *map)
 {
-	uint64_t before = clock_now_ns(), cupti = 0, time_range;
 	struct clock_point now;
 
-	if (api->cuptiGetTimestamp(&cupti) != CUPTI_ABI_SUCCESS || map->newer.at_ns == 0)
-		return false;
-	time_range = clock_now_ns() - before;
-	now = (struct clock_point){cupti, (int64_t)(before + time_range / 2 - cupti),
-				   time_range / 2};
-	return (int64_t)(time_of(&now) - time_of(&map->newer)) > 0 && is_step(&map->newer, &now);
+	return read_point(api, &now) && map->newer.at_ns != 0 &&
+	       (int64_t)(time_of(&now) - time_of(&map->newer)) > 0 && is_step(&map->newer, &now);
 }
 
 static uint64_t convert_by(const struct clock_point *a, const struct clock_point *b,

@@ -98,17 +98,23 @@ static bool try_open(struct cupti_api *api, const char *path)
 	return !err || !pass_over(api, err);
 }
 
-static bool try_folder(struct cupti_api *api, const char *folder)
+typedef bool try_path(struct cupti_api *api, const char *path);
+
+/* Tries FOLDER/BELOW, unless that is too long. */
+static bool try_below(struct cupti_api *api, const char *folder, const char *below, try_path *try)
 {
 	char path[CUPTI_API_PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%s", folder, below);
 
+	return n > 0 && (size_t)n < sizeof(path) && try(api, path);
+}
+
+static bool try_folder(struct cupti_api *api, const char *folder)
+{
 	note_looked(api, folder);
-	for (size_t i = 0; i < FILE_NAMES; i++) {
-		int n = snprintf(path, sizeof(path), "%s/%s", folder, file_names[i]);
-
-		if (n > 0 && (size_t)n < sizeof(path) && try_open(api, path))
+	for (size_t i = 0; i < FILE_NAMES; i++)
+		if (try_below(api, folder, file_names[i], try_open))
 			return true;
-	}
 	return false;
 }
 
@@ -117,16 +123,12 @@ static bool try_toolkit(struct cupti_api *api, const char *root)
 {
 	static const char *const below[] = {"extras/CUPTI/lib64", "lib64",
 					    "targets/x86_64-linux/lib", "lib"};
-	char folder[CUPTI_API_PATH_MAX];
 
 	if (!root || !root[0])
 		return false;
-	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
-		int n = snprintf(folder, sizeof(folder), "%s/%s", root, below[i]);
-
-		if (n > 0 && (size_t)n < sizeof(folder) && try_folder(api, folder))
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++)
+		if (try_below(api, root, below[i], try_folder))
 			return true;
-	}
 	return false;
 }
 
@@ -153,19 +155,12 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *data)
 
 static bool try_beside_cudart(struct cupti_api *api, const char *folder)
 {
-	char sibling[CUPTI_API_PATH_MAX];
-	int n;
-
 	if (!folder[0])
 		return false;
-	if (try_folder(api, folder))
-		return true;
 	/* NVIDIA's CUDA 12 wheels: nvidia/cuda_runtime/lib and nvidia/cuda_cupti/lib */
-	n = snprintf(sibling, sizeof(sibling), "%s/../../cuda_cupti/lib", folder);
-	if (n > 0 && (size_t)n < sizeof(sibling) && try_folder(api, sibling))
-		return true;
-	n = snprintf(sibling, sizeof(sibling), "%s/..", folder);
-	return n > 0 && (size_t)n < sizeof(sibling) && try_toolkit(api, sibling);
+	return try_folder(api, folder) ||
+	       try_below(api, folder, "../../cuda_cupti/lib", try_folder) ||
+	       try_below(api, folder, "..", try_toolkit);
 }
 
 static bool try_library_path(struct cupti_api *api)
@@ -191,21 +186,15 @@ static bool try_library_path(struct cupti_api *api)
 static bool try_usual_folders(struct cupti_api *api)
 {
 	static const char *const parents[] = {"/usr/local", "/opt"};
-	char root[300];
 
 	for (size_t i = 0; i < 2; i++) {
 		struct dirent **entries = NULL;
 		int n = scandir(parents[i], &entries, NULL, versionsort);
-		bool found = false;
+		bool found = n > 0 && try_below(api, parents[i], "cuda", try_toolkit);
 
-		snprintf(root, sizeof(root), "%s/cuda", parents[i]);
-		found = n > 0 && try_toolkit(api, root);
 		for (int j = n - 1; j >= 0; j--) {
-			if (!found && starts_with(entries[j]->d_name, "cuda-")) {
-				snprintf(root, sizeof(root), "%s/%s", parents[i],
-					 entries[j]->d_name);
-				found = try_toolkit(api, root);
-			}
+			if (!found && starts_with(entries[j]->d_name, "cuda-"))
+				found = try_below(api, parents[i], entries[j]->d_name, try_toolkit);
 			free(entries[j]);
 		}
 		free(entries);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/output_path.h"
+#include "cupti_trace/wire/gpu_wire.h"
 #include "symbolize/util/text.h"
 
 #define LINE_BYTES 16384
@@ -41,20 +42,14 @@ static __attribute__((format(printf, 2, 3))) void put(struct line *l, const char
 /* Appends as much as leaves room for the rest of the line. */
 static void put_string(struct line *l, const char *text)
 {
-	put(l, "\"");
-	for (const unsigned char *s = (const unsigned char *)text;
-	     *s && l->used < LINE_BYTES / 2;) {
-		size_t length = count_utf8_bytes(s);
+	const unsigned char *s = (const unsigned char *)text;
+	char escaped[6];
+	size_t length;
 
-		if (length == 0)
-			put(l, "\\ufffd");
-		else if (*s < 0x20 || *s == 0x7f)
-			put(l, "\\u%04x", *s);
-		else if (*s == '"' || *s == '\\')
-			put(l, "\\%c", *s);
-		else
-			put(l, "%.*s", (int)length, (const char *)s);
-		s += length ? length : 1;
+	put(l, "\"");
+	for (; *s && l->used < LINE_BYTES / 2; s += length ? length : 1) {
+		length = count_utf8_bytes(s);
+		put(l, "%.*s", (int)gpu_wire_escape(s, length, escaped), escaped);
 	}
 	put(l, "\"");
 }

@@ -184,10 +184,15 @@ void counters_add_function(uint32_t domain, uint32_t cbid, const char *name)
 		counters.roles[is_driver][cbid] = (uint8_t)role;
 }
 
+static enum role role_at(uint32_t domain, uint32_t cbid)
+{
+	return cbid < CBIDS ? counters.roles[domain == CUPTI_ABI_DOMAIN_DRIVER_API][cbid]
+			    : ROLE_NONE;
+}
+
 bool counters_follows(uint32_t domain, uint32_t cbid)
 {
-	return cbid < CBIDS &&
-	       counters.roles[domain == CUPTI_ABI_DOMAIN_DRIVER_API][cbid] != ROLE_NONE;
+	return role_at(domain, cbid) != ROLE_NONE;
 }
 
 /* ---- contexts; with the range lock ---- */
@@ -635,8 +640,7 @@ static void on_launch(struct tracer *tracer, const struct cupti_abi_callback_dat
 void counters_enter(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		    const struct cupti_abi_callback_data *data)
 {
-	switch (cbid < CBIDS ? counters.roles[domain == CUPTI_ABI_DOMAIN_DRIVER_API][cbid]
-			     : ROLE_NONE) {
+	switch (role_at(domain, cbid)) {
 	case ROLE_LAUNCH:
 		on_launch(tracer, data);
 		break;
@@ -747,8 +751,7 @@ void counters_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 {
 	const int *result = data->function_return_value;
 
-	switch (cbid < CBIDS ? counters.roles[domain == CUPTI_ABI_DOMAIN_DRIVER_API][cbid]
-			     : ROLE_NONE) {
+	switch (role_at(domain, cbid)) {
 	case ROLE_LAUNCH:
 		if (mine.is_open && mine.correlation_id == data->correlation_id)
 			end(tracer, data);

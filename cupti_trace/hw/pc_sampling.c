@@ -11,9 +11,10 @@
 
 #define RECORDS 16384u              /* records that CUPTI returns at once */
 #define HARDWARE_BYTES (128u << 20) /* part of the GPU's memory; CUPTI's default is 512 MiB */
-#define SCRATCH_BYTES (16u << 20) /* part of our memory; CUPTI's default has room for 5500 places \
-				   */
-#define FETCHES_MAX 64u           /* in a row */
+#define SCRATCH_BYTES                                                                   \
+	(16u << 20)     /* part of our memory; CUPTI's default has room for 5500 places \
+			 */
+#define FETCHES_MAX 64u /* in a row */
 #define SEND_NS UINT64_C(1000000000)  /* interval of sending sums */
 #define UNLOAD_NS UINT64_C(100000000) /* pause of fetching after a module is unloaded */
 #define REASONS_MAX 256u
@@ -49,9 +50,7 @@ static struct {
 	uint64_t sent_ns, resume_ns;
 	char *reasons[GPU_STALL_MAX_ID]; /* names by id */
 	uint32_t reason_count;
-	/* sorted CRCs of cubins whose line tables were sent */
-	uint64_t *cubins;
-	uint32_t cubin_count, cubin_capacity;
+	RECORD_SET(uint64_t) cubins; /* CRCs of those whose line tables were sent */
 	size_t cubin_bytes;
 	uint32_t described;
 	bool has_failed;
@@ -90,17 +89,9 @@ static bool make_records(struct records *r, uint32_t reasons)
 
 /* ---- what was sampled ---- */
 
-static int by_crc(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool has_lines(uint64_t crc)
 {
-	return all.cubin_count &&
-	       bsearch(&crc, all.cubins, all.cubin_count, sizeof(crc), by_crc) != NULL;
+	return record_find(&all.cubins, &crc) != RECORD_NONE;
 }
 
 static uint32_t id_of(const struct sampled *s, uint32_t index)
@@ -471,14 +462,11 @@ static bool send_lines(struct tracer *tracer, const char *cubin, size_t size, si
 	if (has_lines(params.crc))
 		return true;
 	if (bytes > CUBIN_LINES_MAX || all.cubin_bytes + bytes > CUBINS_MAX_BYTES ||
-	    all.cubin_count == CUBINS_MAX ||
-	    !array_make_room(&all.cubins, all.cubin_count, &all.cubin_capacity,
-			     sizeof(*all.cubins)))
+	    all.cubins.count == CUBINS_MAX ||
+	    record_add(&all.cubins, &params.crc, &params.crc) == RECORD_NONE)
 		return false;
 	cubin_lines_send(cubin, size, params.crc, &tracer->sink);
 	all.cubin_bytes += bytes;
-	all.cubins[all.cubin_count++] = params.crc;
-	qsort(all.cubins, all.cubin_count, sizeof(*all.cubins), by_crc);
 	return true;
 }
 

@@ -71,29 +71,18 @@ static void read_arguments(char *text, size_t size)
 /* Reads the variables that profiler/base/job_rank.h knows; omits those that do not fit. */
 static void read_job(char *text, size_t size)
 {
-	static const char *const names[] = {"RANK",
-					    "WORLD_SIZE",
-					    "LOCAL_RANK",
-					    "OMPI_COMM_WORLD_RANK",
-					    "OMPI_COMM_WORLD_SIZE",
-					    "OMPI_COMM_WORLD_LOCAL_RANK",
-					    "PMI_RANK",
-					    "PMI_SIZE",
-					    "MPI_LOCALRANKID",
-					    "PMIX_RANK",
-					    "FLUX_TASK_RANK",
-					    "FLUX_JOB_SIZE",
-					    "FLUX_TASK_LOCAL_ID",
-					    "SLURM_PROCID",
-					    "SLURM_NTASKS",
-					    "SLURM_LOCALID",
-					    "JOB_COMPLETION_INDEX"};
+	static const char names[] = "RANK\0WORLD_SIZE\0LOCAL_RANK\0"
+				    "OMPI_COMM_WORLD_RANK\0OMPI_COMM_WORLD_SIZE\0"
+				    "OMPI_COMM_WORLD_LOCAL_RANK\0PMI_RANK\0PMI_SIZE\0"
+				    "MPI_LOCALRANKID\0PMIX_RANK\0FLUX_TASK_RANK\0FLUX_JOB_SIZE\0"
+				    "FLUX_TASK_LOCAL_ID\0SLURM_PROCID\0SLURM_NTASKS\0"
+				    "SLURM_LOCALID\0JOB_COMPLETION_INDEX\0";
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-		int n = value ? snprintf(text + used, size - used, "%s=%.20s%c", names[i], value,
+	for (const char *name = names; *name; name += strlen(name) + 1) {
+		const char *value = getenv(name);
+		int n = value ? snprintf(text + used, size - used, "%s=%.20s%c", name, value,
 					 GPU_RUN_WORD_END)
 			      : 0;
 

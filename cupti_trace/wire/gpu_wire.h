@@ -92,6 +92,12 @@
 int gpu_wire_encode(const struct gpu_event *event, char *buffer, size_t size);
 
 /*
+ * Writes one character of `length` bytes (0: invalid UTF-8) as JSON has it in a string (RFC 8259).
+ * Returns the number of bytes.
+ */
+size_t gpu_wire_escape(const unsigned char *character, size_t length, char out[6]);
+
+/*
  * Reads one line (without its '\n'; need not be NUL-terminated) into `event`. Returns 0, -EBADMSG
  * or -ENOMEM. Strings are stored in `decoder` and are valid until its next use.
  */

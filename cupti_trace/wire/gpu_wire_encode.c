@@ -72,11 +72,7 @@ static void put_signed(struct line *l, int64_t value)
 	put_u64(l, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/*
- * Writes one character as JSON has it in a string (RFC 8259). Returns the number of bytes in `out`,
- * at most 6.
- */
-static size_t escape(const unsigned char *s, size_t length, char *out)
+size_t gpu_wire_escape(const unsigned char *s, size_t length, char out[6])
 {
 	if (length == 0) {
 		memcpy(out, "\\ufffd", 6);
@@ -105,7 +101,7 @@ static void put_string(struct line *l, const char *text, size_t limit)
 	while (*s) {
 		char escaped[6];
 		size_t length = count_utf8_bytes(s);
-		size_t n = escape(s, length, escaped);
+		size_t n = gpu_wire_escape(s, length, escaped);
 
 		if (written + n > limit)
 			break;

@@ -2,6 +2,7 @@
 #include "cupti_trace/wire/trace_config.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,54 +30,33 @@ struct output {
 	size_t size, used;
 };
 
-static void put_char(struct output *o, char c)
+static __attribute__((format(printf, 2, 3))) void put(struct output *o, const char *format, ...)
 {
-	if (o->used < o->size)
-		o->text[o->used] = c;
-	o->used++;
-}
+	size_t room = o->used < o->size ? o->size - o->used : 0;
+	va_list args;
 
-static void put(struct output *o, const char *text)
-{
-	while (*text)
-		put_char(o, *text++);
+	va_start(args, format);
+	o->used += (size_t)vsnprintf(room ? o->text + o->used : NULL, room, format, args);
+	va_end(args);
 }
 
 static void put_escaped(struct output *o, const char *text)
 {
-	for (; *text; text++) {
-		char escaped[4];
-
-		if ((unsigned char)*text > ' ' && *text != '%') {
-			put_char(o, *text);
-			continue;
-		}
-		snprintf(escaped, sizeof(escaped), "%%%02x", (unsigned int)(unsigned char)*text);
-		put(o, escaped);
-	}
-}
-
-static void put_word(struct output *o, const char *word)
-{
-	put(o, o->used ? " " : "");
-	put(o, word);
+	for (; *text; text++)
+		put(o, (unsigned char)*text > ' ' && *text != '%' ? "%c" : "%%%02x",
+		    (unsigned char)*text);
 }
 
 static void put_entry(struct output *o, const struct entry *e, const struct trace_config *config)
 {
-	const char *at = (const char *)config + e->offset;
-	char digits[16];
+	const char *at = (const char *)config + e->offset, *space = o->used ? " " : "";
 
 	if (e->kind == SWITCH && *(const bool *)at)
-		put_word(o, e->word);
-	if (e->kind == NUMBER && *(const uint32_t *)at) {
-		snprintf(digits, sizeof(digits), "=%u", *(const uint32_t *)at);
-		put_word(o, e->word);
-		put(o, digits);
-	}
+		put(o, "%s%s", space, e->word);
+	if (e->kind == NUMBER && *(const uint32_t *)at)
+		put(o, "%s%s=%u", space, e->word, *(const uint32_t *)at);
 	if (e->kind == TEXT && *(const char *const *)at) {
-		put_word(o, e->word);
-		put(o, "=");
+		put(o, "%s%s=", space, e->word);
 		put_escaped(o, *(const char *const *)at);
 	}
 }
@@ -85,10 +65,10 @@ bool trace_config_encode(const struct trace_config *config, char *text, size_t s
 {
 	struct output o = {text, size, 0};
 
+	put(&o, "%s", "");
 	for (size_t i = 0; i < ENTRIES; i++)
 		put_entry(&o, &entries[i], config);
-	put_char(&o, '\0');
-	return o.used <= o.size;
+	return o.used < o.size;
 }
 
 /* ---- reading ---- */
