@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/clock.h"
 
 #define ALIGNMENT 64

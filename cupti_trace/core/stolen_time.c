@@ -4,7 +4,6 @@
 #include <cpuid.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <unistd.h>
 #include "cupti_trace/core/guest.h"
 

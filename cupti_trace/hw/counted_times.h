@@ -8,7 +8,6 @@
 #ifndef CUPTI_TRACE_HW_COUNTED_TIMES_H
 #define CUPTI_TRACE_HW_COUNTED_TIMES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define COUNTED_TIMES_METRIC "gpu__time_duration.sum" /* ns */

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/hw/counter_output.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "cupti_trace/core/guest.h"

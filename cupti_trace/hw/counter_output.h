@@ -10,7 +10,6 @@
 #ifndef CUPTI_TRACE_HW_COUNTER_OUTPUT_H
 #define CUPTI_TRACE_HW_COUNTER_OUTPUT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Opens or creates the file (output_path.h). Returns 0 or -errno. */

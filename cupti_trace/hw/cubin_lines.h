@@ -10,7 +10,6 @@
 #ifndef CUPTI_TRACE_HW_CUBIN_LINES_H
 #define CUPTI_TRACE_HW_CUBIN_LINES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "cupti_trace/core/sink.h"

@@ -21,7 +21,6 @@
 #ifndef CUPTI_TRACE_HW_PC_SAMPLING_H
 #define CUPTI_TRACE_HW_PC_SAMPLING_H
 
-#include <stdint.h>
 #include "cupti_trace/core/tracer.h"
 
 #define PC_SAMPLING_TIMEOUT_MS 250

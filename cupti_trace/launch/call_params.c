@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/launch/call_params.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include "cupti_trace/core/api_function.h"

@@ -17,7 +17,6 @@
 #ifndef CUPTI_TRACE_LAUNCH_CALL_STATS_H
 #define CUPTI_TRACE_LAUNCH_CALL_STATS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/core/tracer.h"
 

@@ -19,7 +19,6 @@
 #ifndef CUPTI_TRACE_LAUNCH_GRAPH_BODIES_H
 #define CUPTI_TRACE_LAUNCH_GRAPH_BODIES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/core/tracer.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/launch/launch_log.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

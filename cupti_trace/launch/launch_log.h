@@ -12,7 +12,6 @@
 #ifndef CUPTI_TRACE_LAUNCH_LAUNCH_LOG_H
 #define CUPTI_TRACE_LAUNCH_LAUNCH_LOG_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/core/sink.h"
 

@@ -24,7 +24,6 @@
 #ifndef CUPTI_TRACE_LAUNCH_LAUNCH_STACK_H
 #define CUPTI_TRACE_LAUNCH_LAUNCH_STACK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/core/sink.h"
 

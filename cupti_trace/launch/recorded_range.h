@@ -16,7 +16,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "cupti_trace/wire/gpu_wire.h"
 
 struct tracer;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/main/activity.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include "cupti_trace/hw/counted_times.h"

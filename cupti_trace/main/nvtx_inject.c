@@ -9,14 +9,12 @@
  * Of the payload extension, ranges are followed. Of payloads, the message is read if there is no
  * other (nvtx_payload.h).
  */
-#include <stdlib.h>
 #include "cupti_trace/core/settings.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 #include "cupti_trace/launch/nvtx_payload.h"
 #include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/main/trace.h"
-#include "cupti_trace/wire/gpu_wire.h"
 
 /* Stack pointer in the caller of the function that this stands in. */
 #define CALLER_SP ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 16)

@@ -2,7 +2,6 @@
 #include "cupti_trace/memory/graph_memory.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/guest.h"

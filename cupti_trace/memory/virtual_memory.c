@@ -2,7 +2,6 @@
 #include "cupti_trace/memory/virtual_memory.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/memory/followed_memory.h"

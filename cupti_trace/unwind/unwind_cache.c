@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/unwind/stack_fingerprint.h"
 
 #define FIRST_NODES 256u       /* powers of two */
