@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CBIDS 1024u /* ids of callbacks are below, in each of both domains */
+
 enum api_meaning {
 	API_NOTHING,
 	API_KERNEL, /* launches one kernel */

@@ -239,6 +239,13 @@ int cupti_api_load(struct cupti_api *api, const struct cupti_api_use *use)
 	return api->first_error;
 }
 
+const char *cupti_api_function(const struct cupti_api *api, uint32_t domain, uint32_t cbid)
+{
+	const char *name = NULL;
+
+	return api->cuptiGetCallbackName(domain, cbid, &name) == CUPTI_ABI_SUCCESS ? name : NULL;
+}
+
 const char *cupti_api_error(const struct cupti_api *api, int result)
 {
 	const char *text = NULL;

@@ -63,6 +63,9 @@ struct cupti_api_use {
  */
 int cupti_api_load(struct cupti_api *api, const struct cupti_api_use *use);
 
+/* Returns CUPTI's name for a function of the runtime or driver; NULL: there is none. */
+const char *cupti_api_function(const struct cupti_api *api, uint32_t domain, uint32_t cbid);
+
 /* Returns CUPTI's name for a result. Never NULL. */
 const char *cupti_api_error(const struct cupti_api *api, int result);
 

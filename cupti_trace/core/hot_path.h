@@ -13,6 +13,9 @@
 /* Marks a function for the linker, which puts hot ones side by side. */
 #define HOT_PATH __attribute__((hot))
 
+/* Keeps a function that is seldom called apart from the path of each call. */
+#define SELDOM __attribute__((noinline, cold))
+
 /* Marks a function that is in a header for the sake of launches. */
 #define HOT_PATH_INLINE inline __attribute__((always_inline))
 

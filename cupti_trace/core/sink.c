@@ -106,21 +106,26 @@ static int set_up(struct sink *sink, const char *path, uint32_t pid, uint64_t in
 		       : 0;
 }
 
+/* Takes an open descriptor over. */
+static void adopt(struct sink *sink, int fd, const struct stat *st)
+{
+	sink->device = st->st_dev;
+	sink->inode = st->st_ino;
+	sink->fd = fd;
+	sink->is_on = true;
+}
+
 int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance)
 {
 	int fd = set_up(sink, pipe_path, pid, instance);
-	struct stat st;
+	struct stat st = {.st_dev = 0};
 
 	if (fd == 0)
 		fd = guest_open(sink->path, open_flags(sink));
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) == 0) {
-		sink->device = st.st_dev;
-		sink->inode = st.st_ino;
-	}
-	sink->fd = fd;
-	sink->is_on = true;
+	fstat(fd, &st);
+	adopt(sink, fd, &st);
 	return 0;
 }
 
@@ -145,10 +150,7 @@ int sink_open_file(struct sink *sink, const char *path, uint32_t pid, uint64_t i
 		close(fd);
 		return err;
 	}
-	sink->device = st.st_dev;
-	sink->inode = st.st_ino;
-	sink->fd = fd;
-	sink->is_on = true;
+	adopt(sink, fd, &st);
 	return 0;
 }
 
@@ -265,7 +267,7 @@ static void write_once(struct attempt *attempt, int fd)
 		attempt->result = -errno;
 }
 
-static void write_apart(void *data)
+static void write_isolated(void *data)
 {
 	struct attempt *attempt = data;
 	int fd = open(attempt->sink->path, open_flags(attempt->sink) | O_CLOEXEC);
@@ -290,7 +292,7 @@ static ssize_t try_write(struct sink *sink, const char *bytes, size_t length)
 	if (is_copy(sink))
 		return -EPIPE;
 	if (!is_open(sink)) {
-		if (guest_is_isolated() && guest_run_isolated(write_apart, &attempt))
+		if (guest_is_isolated() && guest_run_isolated(write_isolated, &attempt))
 			return attempt.result;
 		err = reopen(sink);
 		if (err)

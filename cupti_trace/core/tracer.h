@@ -148,6 +148,10 @@ static inline bool tracer_records_now(const struct tracer *tracer)
 void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Sends a notice that something failed, with CUPTI's result; nothing if it succeeded. */
+void tracer_notice_result(struct tracer *tracer, enum gpu_notice code, const char *what,
+			  int result);
+
 /*
  * Sends `event` (a hello or maps event that requests an acknowledgement). Waits until the profiler
  * has answered, is gone, or ACK_TIMEOUT_MS have passed. After a timeout it waits again only once

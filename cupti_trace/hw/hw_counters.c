@@ -15,7 +15,6 @@
 #include "cupti_trace/hw/counter_ranges.h"
 #include "symbolize/util/text.h"
 
-#define CBIDS 1024u
 #define CONTEXTS 64u
 #define FAILURES 3u           /* limit for a context, in a row: afterwards it is not measured */
 #define MEASURED 8192u        /* launches that are remembered: a power of two */

@@ -5,15 +5,12 @@
 #include <string.h>
 #include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/launch/call_params.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/unwind/unwind_thread.h"
 
-/* Keeps code for probes and failures apart from the path of each call. */
-#define SELDOM __attribute__((noinline, cold))
-
-#define CBIDS 1024
 #define DOMAINS 2
 
 /* Functions by callback id, of the driver and of the runtime. */
@@ -35,15 +32,6 @@ static __thread struct own {
 	uint32_t domain, correlation_id;
 	uint64_t start_ns; /* entry, if a probe wants it */
 } own;
-
-/* Returns the address of `own`. The compiler would compute it again at each use. */
-static inline struct own *find_own(void)
-{
-	struct own *me = &own;
-
-	__asm__("" : "+r"(me));
-	return me;
-}
 
 static struct probed *function_of(uint32_t domain, uint32_t cbid)
 {
@@ -69,12 +57,10 @@ static void index_functions(const struct tracer *tracer)
 		uint32_t domain =
 			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
 		struct probed *f = function_of(domain, i / DOMAINS);
+		const char *name = cupti_api_function(&tracer->api, domain, i / DOMAINS);
 		struct api_function function;
-		const char *name = NULL;
 
-		if (tracer->api.cuptiGetCallbackName(domain, i / DOMAINS, &name) !=
-			    CUPTI_ABI_SUCCESS ||
-		    !name || strncmp(name, "cu", 2) != 0)
+		if (!name || strncmp(name, "cu", 2) != 0)
 			continue;
 		f->layout = call_layout_of(name);
 		function = api_function_of(name);
@@ -313,7 +299,7 @@ void call_probes_on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	if (!called || !called->name)
 		return;
 	probed = __atomic_load_n(&called->is_probed, __ATOMIC_RELAXED);
-	me = find_own();
+	me = OF_THREAD(own);
 	is_own = me->is_open && me->correlation_id == data->correlation_id;
 	if (data->callback_site == CUPTI_ABI_API_ENTER) {
 		/* part of the outer call */

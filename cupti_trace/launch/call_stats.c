@@ -9,8 +9,7 @@
 #include "cupti_trace/core/timeout.h"
 #include "cupti_trace/launch/launch_log.h"
 
-#define SETS 8u /* sets of sums: a power of two */
-#define CBIDS 1024u
+#define SETS 8u                           /* sets of sums: a power of two */
 #define ERRORS (GPU_CALL_LINE_ERRORS - 1) /* codes with a count of their own */
 
 /* Numbers only grow, so that the numbers sent can be subtracted. */

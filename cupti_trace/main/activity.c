@@ -61,8 +61,6 @@ static void count(const struct activity_output *s, const struct work_key *key, u
 
 /* ---- probes ---- */
 
-#define SELDOM __attribute__((noinline, cold))
-
 /* Returns the end; 0 if the times are unknown. */
 static uint64_t end_of(uint64_t start_ns, uint64_t duration_ns, bool bad_time)
 {

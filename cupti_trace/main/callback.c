@@ -2,7 +2,6 @@
 #include "cupti_trace/main/callback.h"
 
 #include <string.h>
-#include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/overhead.h"
@@ -25,8 +24,6 @@
 #include "cupti_trace/memory/virtual_memory.h"
 #include "symbolize/util/hash.h"
 
-/* Keeps code for few launches apart from the path of each one. */
-#define SELDOM __attribute__((noinline, cold))
 /*
  * Keeps code apart that not all callbacks of a launch need: the others need not save registers for
  * it.
@@ -698,10 +695,9 @@ static void follow_functions(struct tracer *tracer)
 {
 	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
 		uint32_t cbid = i / 2, domain = i % 2 ? DRV : RT;
-		const char *name = NULL;
+		const char *name = cupti_api_function(&tracer->api, domain, cbid);
 
-		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS ||
-		    !name)
+		if (!name)
 			continue;
 		if (tracer->config.api)
 			call_stats_add_function(domain, cbid, name);

@@ -2,7 +2,6 @@
 #include "cupti_trace/main/followed_functions.h"
 
 #include <string.h>
-#include "cupti_trace/core/api_function.h"
 #include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/memory/graph_memory.h"
 #include "cupti_trace/memory/virtual_memory.h"
@@ -149,11 +148,10 @@ static void index_functions(const struct tracer *tracer, bool of_launches, size_
 {
 	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
 		uint32_t cbid = i / 2, domain = i % 2 ? DRV : RT;
-		const char *name = NULL;
+		const char *name = cupti_api_function(&tracer->api, domain, cbid);
 		struct function f;
 
-		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS ||
-		    !name)
+		if (!name)
 			continue;
 		f = describe(tracer, domain, cbid, name);
 		if (f.role == FUNCTION_IGNORED ||

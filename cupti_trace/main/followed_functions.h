@@ -8,13 +8,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/tracer.h"
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API
 
-#define CBIDS 1024 /* ids of callbacks are below, in each of both domains */
 #define FUNCTIONS_MAX 128
 #define FUNCTION_NAMES_ROOM 1024
 

@@ -135,6 +135,13 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 		defer_notice(code, detail);
 }
 
+void tracer_notice_result(struct tracer *tracer, enum gpu_notice code, const char *what, int result)
+{
+	if (result != CUPTI_ABI_SUCCESS)
+		tracer_notice(tracer, code, "%s: %d (%s)", what, result,
+			      cupti_api_error(&tracer->api, result));
+}
+
 /* ---- asking the profiler ---- */
 
 /*
@@ -403,15 +410,13 @@ static bool set_up_cupti(struct tracer *tracer)
 	else if (err == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		tracer_notice(tracer, GPU_NOTICE_SUBSCRIBER_TAKEN, "%s",
 			      callback_other_subscriber(tracer));
-	else if (err)
-		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "cuptiSubscribe: %d (%s)", err,
-			      cupti_api_error(api, err));
+	else
+		tracer_notice_result(tracer, GPU_NOTICE_CUPTI_ERROR, "cuptiSubscribe", err);
 	return err == 0;
 }
 
 static bool start_activity(struct tracer *tracer)
 {
-	const struct cupti_api *api = &tracer->api;
 	int result = outflow_open(tracer);
 
 	tracer->began_ns = clock_now_ns();
@@ -419,8 +424,7 @@ static bool start_activity(struct tracer *tracer)
 		result = record_kinds_enable(tracer);
 	if (result == CUPTI_ABI_SUCCESS)
 		return true;
-	tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "starting kernel activity: %d (%s)", result,
-		      cupti_api_error(api, result));
+	tracer_notice_result(tracer, GPU_NOTICE_CUPTI_ERROR, "starting kernel activity", result);
 	callback_unsubscribe(tracer);
 	return false;
 }
@@ -448,8 +452,7 @@ static bool begin_alone(struct tracer *tracer)
 		return false;
 	result = outflow_open(tracer);
 	if (result != CUPTI_ABI_SUCCESS) {
-		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "activity records: %d (%s)", result,
-			      cupti_api_error(&tracer->api, result));
+		tracer_notice_result(tracer, GPU_NOTICE_CUPTI_ERROR, "activity records", result);
 		callback_unsubscribe(tracer);
 		return false;
 	}

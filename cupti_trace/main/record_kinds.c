@@ -48,29 +48,15 @@ static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 /* Must be called before any kind is enabled; takes 16 MiB of each context's memory. */
 static void enable_device_graphs(struct tracer *tracer)
 {
-	const struct cupti_api *api = &tracer->api;
-	int result;
-
 	if (!tracer->config.device_graphs)
 		return;
-	if (!api->cuptiActivityEnableDeviceGraph) {
+	if (tracer->api.cuptiActivityEnableDeviceGraph)
+		tracer_notice_result(tracer, GPU_NOTICE_NOT_RECORDED, "graphs that kernels launch",
+				     tracer->api.cuptiActivityEnableDeviceGraph(1));
+	else
 		tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED,
-			      "graphs that kernels launch: %s is older than CUDA 12.3", api->path);
-		return;
-	}
-	result = api->cuptiActivityEnableDeviceGraph(1);
-	if (result != CUPTI_ABI_SUCCESS)
-		tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED,
-			      "graphs that kernels launch: %d (%s)", result,
-			      cupti_api_error(api, result));
-}
-
-static void note_failure(struct tracer *tracer, enum gpu_notice code, const struct record_kind *k,
-			 int result)
-{
-	if (result != CUPTI_ABI_SUCCESS)
-		tracer_notice(tracer, code, "%s: %d (%s)", k->name, result,
-			      cupti_api_error(&tracer->api, result));
+			      "graphs that kernels launch: %s is older than CUDA 12.3",
+			      tracer->api.path);
 }
 
 static void enable_others(struct tracer *tracer)
@@ -89,8 +75,9 @@ static void enable_others(struct tracer *tracer)
 					     : DEVICES_SETTLED);
 		if (result != CUPTI_ABI_SUCCESS && k->is_copy_or_set)
 			tracer->records_copies = false;
-		note_failure(tracer, k->is_minor ? GPU_NOTICE_VERBOSE : GPU_NOTICE_NOT_RECORDED, k,
-			     result);
+		tracer_notice_result(tracer,
+				     k->is_minor ? GPU_NOTICE_VERBOSE : GPU_NOTICE_NOT_RECORDED,
+				     k->name, result);
 	}
 }
 
@@ -130,6 +117,6 @@ void record_kinds_serve(struct tracer *tracer, uint32_t probes)
 			result = tracer->api.cuptiActivityEnable(kinds[i].kind);
 		else
 			tracer->api.cuptiActivityDisable(kinds[i].kind);
-		note_failure(tracer, GPU_NOTICE_NOT_RECORDED, &kinds[i], result);
+		tracer_notice_result(tracer, GPU_NOTICE_NOT_RECORDED, kinds[i].name, result);
 	}
 }

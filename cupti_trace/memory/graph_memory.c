@@ -8,8 +8,6 @@
 #include "cupti_trace/memory/followed_memory.h"
 #include "cupti_trace/memory/graph_memory_driver.h"
 
-#define CBIDS 1024u
-
 struct piece {
 	uint64_t id, bytes;
 };
@@ -36,15 +34,9 @@ static __thread bool asks;
 
 bool graph_memory_has(const char *name)
 {
-	static const char *const names[] = {"cuGraphLaunch",        "cudaGraphLaunch",
-					    "cuGraphUpload",        "cudaGraphUpload",
-					    "cuDeviceGraphMemTrim", "cudaDeviceGraphMemTrim"};
-	size_t length = api_function_length(name);
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
-			return true;
-	return false;
+	return api_function_is_in("cuGraphLaunch cudaGraphLaunch cuGraphUpload cudaGraphUpload "
+				  "cuDeviceGraphMemTrim cudaDeviceGraphMemTrim",
+				  name, api_function_length(name));
 }
 
 void graph_memory_add_function(uint32_t domain, uint32_t cbid, const char *name)

@@ -3,12 +3,12 @@
 
 #include <pthread.h>
 #include <string.h>
+#include "cupti_trace/core/api_function.h"
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/memory/followed_memory.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 
-#define CBIDS 1024u
 #define NONE UINT32_MAX
 
 enum call {
