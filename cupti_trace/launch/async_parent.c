@@ -21,9 +21,6 @@
 #define LIST_SHARE 2  /* looking at all threads takes at most one in so many parts of the time */
 #define LIST_DOUBLE 6 /* halved after each futile look, up to so often */
 
-/* Prefixes of workers' names. */
-static const char *const worker_names[] = {GPU_HANDED_TO_PREFIX};
-
 struct async_parent_launcher async_parent_launchers[ASYNC_PARENT_CANDIDATES];
 static struct async_parent_launcher no_room;  /* shared by all threads without room */
 static _Atomic uint32_t in_use;               /* number of places in use */
@@ -62,14 +59,6 @@ void async_parent_worker_free(struct async_parent_worker *worker)
 	munmap(worker, sizeof(*worker));
 }
 
-static bool is_worker_name(const char *name)
-{
-	for (size_t i = 0; i < sizeof(worker_names) / sizeof(worker_names[0]); i++)
-		if (starts_with(name, worker_names[i]))
-			return true;
-	return false;
-}
-
 static bool take_place(uint64_t self)
 {
 	for (uint32_t i = 0; i < WORKERS_MAX; i++) {
@@ -86,7 +75,7 @@ struct async_parent_worker *async_parent_worker_new(void)
 	struct async_parent_worker *worker;
 	char name[ASYNC_PARENT_NAME_BYTES + 1] = "";
 
-	if (prctl(PR_GET_NAME, name) != 0 || !is_worker_name(name))
+	if (prctl(PR_GET_NAME, name) != 0 || !starts_with(name, GPU_HANDED_TO_PREFIX))
 		return NULL;
 	worker = mmap(NULL, sizeof(*worker), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		      -1, 0);

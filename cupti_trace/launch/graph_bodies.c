@@ -5,10 +5,12 @@
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/sink.h"
 #include "cupti_trace/launch/launch_log.h"
+#include "symbolize/util/array.h"
 
-#define DEPTH 32         /* limit of nested conditional nodes; CUDA's is lower */
-#define BODIES_MAX 1024u /* limit of bodies in nodes that are being created; others are not sent \
-			  */
+#define DEPTH 32 /* limit of nested conditional nodes; CUDA's is lower */
+#define BODIES_MAX                                                                    \
+	1024u /* limit of bodies in nodes that are being created; others are not sent \
+	       */
 #define MOVED_MAX (1u << 20) /* limit of nodes in one graph's bodies; others are not found */
 
 struct body {
@@ -113,19 +115,9 @@ void graph_bodies_node_cloned(const struct cupti_abi_graph_data *data, uint64_t 
 {
 	struct building *b = building;
 
-	if (!b || b->depth == 0)
+	if (!b || b->depth == 0 || b->clone_count == MOVED_MAX ||
+	    !array_make_room(&b->clones, b->clone_count, &b->clone_capacity, sizeof(*b->clones)))
 		return;
-	if (b->clone_count == b->clone_capacity) {
-		uint32_t capacity = b->clone_capacity ? 2 * b->clone_capacity : 64;
-		struct clone *grown = capacity <= MOVED_MAX
-					      ? realloc(b->clones, capacity * sizeof(*grown))
-					      : NULL;
-
-		if (!grown)
-			return;
-		b->clones = grown;
-		b->clone_capacity = capacity;
-	}
 	b->clones[b->clone_count++] = (struct clone){data->node, id};
 }
 

@@ -19,8 +19,7 @@
 #include "cupti_trace/unwind/code_ranges.h"
 #include "cupti_trace/unwind/unwind_cache.h"
 #include "cupti_trace/unwind/unwind_thread.h"
-#include "symbolize/util/array.h"
-#include "symbolize/util/hash_index.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/text.h"
 
 #define WATCHED_CHECKS 20 /* number of checks for unloaded code after an unload was announced */
@@ -39,9 +38,7 @@ struct base {
  */
 static struct {
 	pthread_mutex_t lock;
-	struct known_stack *list; /* stacks of this generation */
-	uint32_t count, capacity;
-	struct hash_index index;
+	RECORD_SET(struct known_stack) stacks; /* of this generation */
 	uint32_t next_id;
 	struct base *bases;
 	uint32_t base_count, base_capacity;
@@ -125,6 +122,14 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 	return cache;
 }
 
+/* Forgets all ids, with the lock held. */
+static void forget_stacks(void)
+{
+	record_set_clear(&table.stacks.set);
+	table.base_count = table.base_pc_count = 0;
+	atomic_fetch_add(&generation, 1);
+}
+
 static void note_counts(const struct loader_count *count)
 {
 	pthread_mutex_lock(&table.lock);
@@ -132,9 +137,7 @@ static void note_counts(const struct loader_count *count)
 		if (count->unloaded != table.unloaded) {
 			/* rows and stacks may now mean other code */
 			unwind_forget();
-			hash_index_release(&table.index);
-			table.count = table.base_count = table.base_pc_count = 0;
-			atomic_fetch_add(&generation, 1);
+			forget_stacks();
 		}
 		table.loaded = count->loaded;
 		table.unloaded = count->unloaded;
@@ -169,9 +172,7 @@ void launch_stack_check_code(struct sink *sink)
 void launch_stack_start_over(void)
 {
 	pthread_mutex_lock(&table.lock);
-	hash_index_release(&table.index);
-	table.count = table.base_count = table.base_pc_count = 0;
-	atomic_fetch_add(&generation, 1);
+	forget_stacks();
 	code_map_expire(&table.map);
 	python_stack_start_over();
 	pthread_mutex_unlock(&table.lock);
@@ -208,19 +209,14 @@ static __attribute__((noinline)) void look_for_unload(void)
 
 /* ---- known stacks ---- */
 
-static bool is_known(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct known_stack *)records)[position].hash == *(const uint64_t *)key;
-}
-
 /* Returns the id of a new stack; 0: there are too many. */
 static uint32_t add_stack(uint64_t hash)
 {
-	if (table.count >= LAUNCH_STACKS_MAX ||
-	    !array_make_room(&table.list, table.count, &table.capacity, sizeof(*table.list)) ||
-	    hash_index_add(&table.index, hash_number(hash), table.count) != 0)
+	const struct known_stack stack = {.hash = hash, .id = table.next_id};
+
+	if (table.stacks.count >= LAUNCH_STACKS_MAX ||
+	    record_add_hashed(&table.stacks, hash_number(hash), &stack) == RECORD_NONE)
 		return 0;
-	table.list[table.count++] = (struct known_stack){.hash = hash, .id = table.next_id};
 	return table.next_id++;
 }
 
@@ -230,10 +226,10 @@ static uint32_t add_stack(uint64_t hash)
  */
 static uint32_t get_id(uint64_t hash, bool *is_new)
 {
-	uint32_t at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
+	uint32_t at = record_find_hashed(&table.stacks, hash_number(hash), &hash);
 
-	*is_new = at == HASH_INDEX_NONE;
-	return *is_new ? add_stack(hash) : table.list[at].id;
+	*is_new = at == RECORD_NONE;
+	return *is_new ? add_stack(hash) : table.stacks.list[at].id;
 }
 
 /* Returns the mapping of a pc, which is sent if it is new. */
@@ -298,11 +294,12 @@ static uint32_t add_base(const struct gpu_event_frame *frames, uint32_t count, b
 /* Returns the base of a stack; NULL: it has none, or is of another generation. */
 static const struct base *find_base(uint32_t stack)
 {
-	uint32_t at = table.count ? stack - table.list[0].id : 0;
+	const struct known_stack *list = table.stacks.list;
+	uint32_t at = table.stacks.count ? stack - list[0].id : 0;
 
-	if (at >= table.count || table.list[at].id != stack || table.list[at].base == 0)
+	if (at >= table.stacks.count || list[at].id != stack || list[at].base == 0)
 		return NULL;
-	return &table.bases[table.list[at].base - 1];
+	return &table.bases[list[at].base - 1];
 }
 
 /* ---- sending ---- */
@@ -386,7 +383,8 @@ static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 	pthread_mutex_lock(&table.lock);
 	id = get_id(hash, &is_new);
 	if (is_new && id)
-		table.list[table.count - 1].base = send_stack(sink, id, function, stack);
+		table.stacks.list[table.stacks.count - 1].base =
+			send_stack(sink, id, function, stack);
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);
 	return id;

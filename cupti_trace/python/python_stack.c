@@ -22,7 +22,9 @@
 #define MERGED_MAX (UNWIND_MAX_FRAMES + PYTHON_FRAMES_MAX)
 
 struct known_code {
-	uint64_t code, mark;
+	struct code_key {
+		uint64_t code, mark;
+	} key;
 	bool is_internal; /* see struct python_code */
 };
 
@@ -48,8 +50,7 @@ static RECORD_SET(struct known_code) known;
 
 void python_stack_start_over(void)
 {
-	hash_index_release(&known.set.index);
-	known.count = 0;
+	record_set_clear(&known.set);
 }
 
 void python_stack_init(const struct python_stack_options *options)
@@ -358,13 +359,6 @@ uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *sta
 
 /* ---- code objects ---- */
 
-static bool is_known(const void *records, uint32_t position, const void *key)
-{
-	const struct known_code *a = (const struct known_code *)records + position, *b = key;
-
-	return a->code == b->code && a->mark == b->mark;
-}
-
 /*
  * Returns the id of a frame's code, which is sent first if it is new. Returns 0 if the code cannot
  * be read, and CODE_INTERNAL if it is not to be shown.
@@ -373,9 +367,8 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 {
 	struct python_code code;
 	struct gpu_event event = {.type = GPU_EVENT_PYCODE};
-	struct known_code key = {.code = f->code, .mark = f->mark};
-	uint32_t hash = hash_bytes(&key, offsetof(struct known_code, is_internal));
-	uint32_t at = record_find_equal(&known, hash, is_known, &key);
+	struct known_code new = {.key = {f->code, f->mark}};
+	uint32_t at = record_find(&known, &new.key);
 
 	if (at != RECORD_NONE)
 		return known.list[at].is_internal ? CODE_INTERNAL : at + 1;
@@ -383,8 +376,8 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 	    python_code_read(&safe_memory, &python.interpreter.offsets, &python.interpreter.types,
 			     f->code, &code) != 0)
 		return 0;
-	key.is_internal = code.is_internal;
-	if (record_add_hashed(&known, hash, &key) == RECORD_NONE)
+	new.is_internal = code.is_internal;
+	if (record_add(&known, &new.key, &new) == RECORD_NONE)
 		return 0;
 	event.pycode = (struct gpu_event_pycode){.id = known.count,
 						 .name = code.name,
@@ -392,7 +385,7 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 						 .path = code.path,
 						 .first_line = code.first_line};
 	sink_put(sink, &event);
-	return key.is_internal ? CODE_INTERNAL : known.count;
+	return new.is_internal ? CODE_INTERNAL : known.count;
 }
 
 /* ---- merging ---- */

@@ -19,22 +19,12 @@
 #define THREAD_MAPS "/proc/thread-self/maps" /* works even after the first thread has ended */
 
 /* Reads a hexadecimal or decimal number at *at, and skips the character after it. */
-static uint64_t take_number(const char **at, unsigned int base)
+static uint64_t take_number(const char **at, int base)
 {
-	uint64_t value = 0;
+	char *end;
+	uint64_t value = strtoull(*at, &end, base);
 
-	for (;; (*at)++) {
-		char c = **at;
-		unsigned int digit = c >= '0' && c <= '9'   ? (unsigned int)(c - '0')
-				     : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10)
-							    : 16;
-
-		if (digit >= base)
-			break;
-		value = value * base + digit;
-	}
-	if (**at)
-		(*at)++;
+	*at = end + (*end != '\0');
 	return value;
 }
 
@@ -278,7 +268,7 @@ static int open_plainly(const char *path, int flags)
 	return open(path, flags);
 }
 
-static void read_apart(void *map)
+static void read_isolated(void *map)
 {
 	int fd = open_maps(open_plainly);
 
@@ -298,7 +288,7 @@ static void read_all(struct code_map *map)
 	if (!map->entries || !map->paths)
 		return;
 	pthread_mutex_lock(&file.lock);
-	if (is_open() || !guest_is_isolated() || !guest_run_isolated(read_apart, map))
+	if (is_open() || !guest_is_isolated() || !guest_run_isolated(read_isolated, map))
 		read_open_file(map);
 	pthread_mutex_unlock(&file.lock);
 }

@@ -17,10 +17,7 @@ bool moved_code_is_memory(const struct gpu_event_code *code)
 	if (code->inode == 0)
 		return code->path[0] == '\0' || code->path[0] == '/' ||
 		       starts_with(code->path, "[anon");
-	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		if (starts_with(code->path, shared[i]))
-			return true;
-	return false;
+	return starts_with_any(code->path, shared, sizeof(shared) / sizeof(shared[0]));
 }
 
 /* Program headers of a file, as far as needed. */
