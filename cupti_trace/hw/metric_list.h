@@ -7,7 +7,6 @@
 #ifndef CUPTI_TRACE_HW_METRIC_LIST_H
 #define CUPTI_TRACE_HW_METRIC_LIST_H
 
-
 enum metric_type { METRIC_COUNTER, METRIC_RATIO, METRIC_THROUGHPUT, METRIC_TYPES };
 
 /* Expansion of "default". */
