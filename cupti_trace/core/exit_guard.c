@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include "cupti_trace/core/clock.h"
 
-#define BEGIN_MS \
-	100 /* longest time from removing the handler from the list to its first instruction */
+/* Longest time from removing the handler from the list to its first instruction. */
+#define BEGIN_MS 100
 
 static void (*the_handler)(void);
 static pid_t owner;
@@ -97,8 +97,8 @@ static void hold_thread(int status, void *argument)
 
 	if (was_first || getpid() != owner)
 		return;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE,
-			       NULL); /* cancelling this thread would end the process early */
+	/* cancelling this thread would end the process early */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	atomic_fetch_or(&held, bit);
 	wait_for_handler();
 	if (atomic_load(&held) & (bit - 1))

@@ -353,9 +353,9 @@ bool guest_run_isolated(void (*work)(void *data), void *data)
 	sigset_t all, signals;
 	char *stack;
 
+	/* a filter may kill a process that makes a thread in an unusual way */
 	if (guest_has_filter())
-		return false; /* a filter may kill a process that makes a thread in an unusual way
-			       */
+		return false;
 	stack = mmap(NULL, ISOLATED_STACK, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)

@@ -32,8 +32,8 @@ static uint64_t gather_entropy(void)
 	state = mix(state, (uint64_t)now.tv_nsec);
 	state = mix(state, (uint64_t)since_boot.tv_nsec);
 	state = mix(state, (uint64_t)used.tv_nsec);
-	state = mix(state,
-		    (uintptr_t)&now); /* the addresses of the stack and the library are random */
+	/* the addresses of the stack and the library are random */
+	state = mix(state, (uintptr_t)&now);
 	return mix(state, (uintptr_t)&gather_entropy);
 }
 

@@ -24,8 +24,8 @@ struct loader_count {
 /* Asks the loader, which takes its lock. */
 struct loader_count loader_count_read(void);
 
-extern const volatile uint64_t
-	*_Atomic loader_count_place; /* points to a 0 if the number was not found */
+/* Points to a 0 if the number was not found. */
+extern const volatile uint64_t *_Atomic loader_count_place;
 
 /*
  * Returns the number loaded so far, or a constant if it was not found. Read it before

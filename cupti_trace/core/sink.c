@@ -229,8 +229,7 @@ static int reopen(struct sink *sink)
 		return 0;
 	}
 	if (!is_pipe(sink, fd) && is_there(sink))
-		return why_not(sink,
-			       EBADF); /* not closed again: it is a file of the program by now */
+		return why_not(sink, EBADF); /* not closed: it is a file of the program */
 	close(fd);
 	return is_replaced(sink);
 }
@@ -669,9 +668,9 @@ void sink_goodbye(struct sink *sink)
 	struct gpu_event event = {.type = GPU_EVENT_GOODBYE};
 
 	pthread_mutex_lock(&sink->lock);
+	/* twice: the first flush may only have ended a stall, and drops come before the totals */
 	flush_locked(sink);
-	flush_locked(sink); /* the first flush may only have ended a stall: drops come before the
-			       totals */
+	flush_locked(sink);
 	event.goodbye = sink->totals;
 	event.goodbye.own_ns = overhead_ns();
 	put_locked(sink, &event);

@@ -21,11 +21,10 @@
 #include <stdint.h>
 #include "cupti_trace/core/clock.h"
 
-#define TICKS_EARLY_NS                                                             \
-	UINT64_C(60000000000) /* limit of how long before the points a time may be \
-			       */
-#define TICKS_SPAN_NS \
-	20000000u /* minimum between the points: a line through closer ones is inexact */
+/* Limit of how long before the points a time may be. */
+#define TICKS_EARLY_NS UINT64_C(60000000000)
+/* Minimum between the points: a line through closer ones is inexact. */
+#define TICKS_SPAN_NS 20000000u
 
 /* Set once, by ticks_init. */
 struct ticks_source {

@@ -18,7 +18,7 @@ static bool lasts(uint64_t until_ns)
 	return clock_now_ns() < until_ns;
 }
 
-bool timeout_lock_for(pthread_mutex_t *lock, uint32_t ms)
+bool timeout_lock(pthread_mutex_t *lock, uint32_t ms)
 {
 	uint64_t until_ns = begin(ms);
 	bool is_locked;
@@ -29,12 +29,7 @@ bool timeout_lock_for(pthread_mutex_t *lock, uint32_t ms)
 	return is_locked;
 }
 
-bool timeout_lock(pthread_mutex_t *lock)
-{
-	return timeout_lock_for(lock, TIMEOUT_MS);
-}
-
-bool timeout_join_for(pthread_t thread, uint32_t ms)
+bool timeout_join(pthread_t thread, uint32_t ms)
 {
 	uint64_t until_ns = begin(ms);
 	bool is_joined;
@@ -43,9 +38,4 @@ bool timeout_join_for(pthread_t thread, uint32_t ms)
 		is_joined = pthread_tryjoin_np(thread, NULL) != EBUSY;
 	while (!is_joined && lasts(until_ns));
 	return is_joined;
-}
-
-bool timeout_join(pthread_t thread)
-{
-	return timeout_join_for(thread, TIMEOUT_MS);
 }

@@ -12,18 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TIMEOUT_MS 2000
+#define TIMEOUT_MS 2000 /* at exit */
 
 /* Takes the lock. Returns false on timeout. */
-bool timeout_lock(pthread_mutex_t *lock);
-
-/* Takes the lock within `ms`; not only at exit. */
-bool timeout_lock_for(pthread_mutex_t *lock, uint32_t ms);
+bool timeout_lock(pthread_mutex_t *lock, uint32_t ms);
 
 /* Joins the thread. Returns false if it still runs after the timeout. */
-bool timeout_join(pthread_t thread);
-
-/* Joins the thread within `ms`. */
-bool timeout_join_for(pthread_t thread, uint32_t ms);
+bool timeout_join(pthread_t thread, uint32_t ms);
 
 #endif

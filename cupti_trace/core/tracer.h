@@ -88,8 +88,8 @@ struct tracer {
 	pthread_mutex_t clock_lock;
 	struct clock_map clock;
 	uint64_t began_ns; /* time at which records were requested */
-	pthread_mutex_t
-		record_lock; /* protects names, tally, and the order of records in the pipe */
+	/* protects names, tally, and the order of records in the pipe */
+	pthread_mutex_t record_lock;
 	struct names names;
 	struct work_tally tally;
 	bool records_copies; /* CUPTI records copies and sets */

@@ -157,8 +157,8 @@ __attribute__((visibility("default"))) int
 profile_list_metrics(const char *chip, const struct metric_visitor *visitor,
 		     char error[METRIC_LIST_ERROR_BYTES])
 {
-	static struct listing
-		l; /* static, because CUPTI stays loaded and may keep references to it */
+	/* static, because CUPTI stays loaded and may keep references to it */
+	static struct listing l;
 	struct counter_host host;
 	int err;
 

@@ -11,10 +11,9 @@
 
 #define RECORDS 16384u              /* records that CUPTI returns at once */
 #define HARDWARE_BYTES (128u << 20) /* part of the GPU's memory; CUPTI's default is 512 MiB */
-#define SCRATCH_BYTES                                                                   \
-	(16u << 20)     /* part of our memory; CUPTI's default has room for 5500 places \
-			 */
-#define FETCHES_MAX 64u /* in a row */
+/* Part of our memory; CUPTI's default has room for 5500 places. */
+#define SCRATCH_BYTES (16u << 20)
+#define FETCHES_MAX 64u               /* in a row */
 #define SEND_NS UINT64_C(1000000000)  /* interval of sending sums */
 #define UNLOAD_NS UINT64_C(100000000) /* pause of fetching after a module is unloaded */
 #define REASONS_MAX 256u
@@ -58,7 +57,7 @@ static struct {
 
 static bool lock_patiently(void)
 {
-	return timeout_lock_for(&all.lock, PC_SAMPLING_TIMEOUT_MS);
+	return timeout_lock(&all.lock, PC_SAMPLING_TIMEOUT_MS);
 }
 
 /* ---- room ---- */

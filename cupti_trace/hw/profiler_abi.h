@@ -25,9 +25,8 @@ enum {
 	PROFILER_ABI_ERROR_INVALID_OPERATION = 7,
 	PROFILER_ABI_ERROR_INVALID_METRIC_NAME = 17,
 	PROFILER_ABI_ERROR_HARDWARE_BUSY = 26,
-	PROFILER_ABI_ERROR_VIRTUAL_PRIVILEGES =
-		40,                  /* ..VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES */
-	PROFILER_ABI_ERROR_MIG = 43, /* ..MIG_DEVICE_NOT_SUPPORTED */
+	PROFILER_ABI_ERROR_VIRTUAL_PRIVILEGES = 40, /* ..INSUFFICIENT_PRIVILEGES */
+	PROFILER_ABI_ERROR_MIG = 43,                /* ..MIG_DEVICE_NOT_SUPPORTED */
 };
 
 enum { PROFILER_ABI_RANGE_PROFILER = 0 };                              /* CUpti_ProfilerType */
@@ -39,8 +38,6 @@ enum {                                                                 /* CUpti_
        PROFILER_ABI_THROUGHPUT,
        PROFILER_ABI_METRIC_TYPES
 };
-/* CUpti_Profiler_Support_Level */
-enum { PROFILER_ABI_UNSUPPORTED = 1, PROFILER_ABI_DISABLED = 2, PROFILER_ABI_SUPPORTED = 3 };
 
 /* CUpti_Profiler_Initialize_Params, ..._DeInitialize_Params */
 struct profiler_abi_initialize {
@@ -48,17 +45,6 @@ struct profiler_abi_initialize {
 	void *priv;
 };
 #define PROFILER_ABI_INITIALIZE_SIZE PROFILER_ABI_SIZE(struct profiler_abi_initialize, priv)
-
-/* CUpti_Profiler_DeviceSupported_Params */
-struct profiler_abi_supported {
-	size_t size;
-	void *priv;
-	int device;    /* CUdevice */
-	int supported; /* [out], as are the members below: reasons */
-	int architecture, sli, vgpu, confidential_compute, cmp, wsl;
-	int api; /* 0: the range profiler */
-};
-#define PROFILER_ABI_SUPPORTED_SIZE PROFILER_ABI_SIZE(struct profiler_abi_supported, api)
 
 /* CUpti_Device_GetChipName_Params */
 struct profiler_abi_chip {
@@ -293,7 +279,6 @@ struct profiler_abi_data_info {
  */
 #define PROFILER_ABI_FUNCTIONS(X)                                                      \
 	X(cuptiProfilerInitialize, struct profiler_abi_initialize *, 1)                \
-	X(cuptiProfilerDeviceSupported, struct profiler_abi_supported *, 1)            \
 	X(cuptiDeviceGetChipName, struct profiler_abi_chip *, 1)                       \
 	X(cuptiProfilerGetCounterAvailability, struct profiler_abi_availability *, 1)  \
 	X(cuptiProfilerHostInitialize, struct profiler_abi_host *, 0)                  \

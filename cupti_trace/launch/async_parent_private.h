@@ -26,8 +26,8 @@ struct async_parent_sight {
  * candidates change, or it is time to look at all threads.
  */
 struct async_parent_answer {
-	const volatile struct perf_event_mmap_page
-		*page; /* the page of the thread's event; NULL: none */
+	/* page of the thread's event; NULL: none */
+	const volatile struct perf_event_mmap_page *page;
 	uint64_t head; /* its `data_head` at that time */
 	uint32_t changes, epoch;
 	uint32_t stack;

@@ -325,7 +325,7 @@ void call_stats_send(struct sink *sink)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 	/* the flusher may wait for room in the pipe */
-	if (functions.count == 1 || !timeout_lock(&lock))
+	if (functions.count == 1 || !timeout_lock(&lock, TIMEOUT_MS))
 		return;
 	send_all(sink);
 	pthread_mutex_unlock(&lock);

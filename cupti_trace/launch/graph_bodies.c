@@ -8,9 +8,8 @@
 #include "symbolize/util/array.h"
 
 #define DEPTH 32 /* limit of nested conditional nodes; CUDA's is lower */
-#define BODIES_MAX                                                                    \
-	1024u /* limit of bodies in nodes that are being created; others are not sent \
-	       */
+/* Limit of bodies in nodes that are being created; others are not sent. */
+#define BODIES_MAX 1024u
 #define MOVED_MAX (1u << 20) /* limit of nodes in one graph's bodies; others are not found */
 
 struct body {

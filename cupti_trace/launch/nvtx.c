@@ -33,12 +33,11 @@ struct thread {
 	uint32_t count;
 	uint32_t started_count; /* number of started ranges */
 	uint64_t serial;
-	_Atomic uint64_t
-		started[NVTX_DEPTH_MAX];    /* their numbers; 0: free, or ended by some thread */
+	/* numbers of started ranges; 0: free, or ended by some thread */
+	_Atomic uint64_t started[NVTX_DEPTH_MAX];
 	_Atomic uint64_t chosen;            /* bit set of started ranges that select */
 	uint32_t depth[NVTX_DOMAINS_MAX];   /* pushed and not popped */
-	uint32_t ignored[NVTX_DOMAINS_MAX]; /* number of innermost pushed ranges that are not in the
-					       list */
+	uint32_t ignored[NVTX_DOMAINS_MAX]; /* innermost ones that are not in the list */
 	struct range ranges[NVTX_DEPTH_MAX];
 };
 

@@ -158,11 +158,7 @@ static void finish_kernel(const struct activity_output *s, const struct gpu_even
 
 	if (probe_is_on(PROBE_kernel_done))
 		tell_kernel(s, e);
-	count(s,
-	      &(struct work_key){.device = e->device_id,
-				 .context = e->context_id,
-				 .stream = e->stream_id,
-				 .work = GPU_WORK_KERNEL},
+	count(s, &(struct work_key){e->device_id, e->context_id, e->stream_id, GPU_WORK_KERNEL},
 	      e->duration_ns, 0);
 	sink_put(s->sink, event);
 }
@@ -259,11 +255,7 @@ static void send_work(const struct activity_output *s, const struct gpu_event_wo
 		event.work.graph_node_id = 0;
 	if (probe_is_on(PROBE_memcpy_done) || probe_is_on(PROBE_memset_done))
 		tell_work(&event.work);
-	count(s,
-	      &(struct work_key){.device = e->device_id,
-				 .context = e->context_id,
-				 .stream = e->stream_id,
-				 .work = e->work},
+	count(s, &(struct work_key){e->device_id, e->context_id, e->stream_id, e->work},
 	      event.work.duration_ns, event.work.bytes);
 	sink_put(s->sink, &event);
 }

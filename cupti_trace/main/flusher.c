@@ -285,7 +285,7 @@ void flusher_stop(void)
 	pthread_cond_signal(&flusher.wake);
 	pthread_mutex_unlock(&flusher.lock);
 	if (runs)
-		timeout_join(flusher.thread); /* it may be inside CUPTI */
+		timeout_join(flusher.thread, TIMEOUT_MS); /* it may be inside CUPTI */
 }
 
 void flusher_forget(void)

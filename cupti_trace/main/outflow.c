@@ -224,7 +224,7 @@ static void tell_cost(struct tracer *tracer)
 void outflow_send_goodbye(struct tracer *tracer)
 {
 	/* CUPTI's thread may still be at a buffer */
-	bool locked = timeout_lock(&tracer->record_lock);
+	bool locked = timeout_lock(&tracer->record_lock, TIMEOUT_MS);
 
 	if (locked)
 		activity_send_sums(&(struct activity_output){

@@ -21,7 +21,7 @@ void sync_flush(struct tracer *tracer)
 
 	/* never wait here for a profiler that does not read */
 	if (!has_quota(tracer, now_ns) || sink_is_stalled(&tracer->sink) ||
-	    !timeout_lock_for(&flush_lock, SYNC_FLUSH_LOCK_MS)) {
+	    !timeout_lock(&flush_lock, SYNC_FLUSH_LOCK_MS)) {
 		tracer_flush_soon();
 		return;
 	}

@@ -11,8 +11,8 @@
 
 #define THREADS_MAX 4096
 #define INTERPRETERS_MAX 16
-#define NATIVE_ID_VERSION \
-	0x030b /* from this version on, the thread's kernel id follows `thread_id` */
+/* From this version on, the thread's kernel id follows `thread_id`. */
+#define NATIVE_ID_VERSION 0x030b
 
 /* Functions that wait, with the end of their file's path. */
 static const struct {

@@ -18,8 +18,8 @@ static struct {
 	_Atomic uint32_t version;      /* odd: ranges are being written */
 	_Atomic uint32_t count;
 	_Atomic uint64_t uprobes; /* start of the mapping "[uprobes]"; 0: there is none */
-	_Atomic bool
-		is_unreadable; /* this process cannot read its mappings: anything may be code */
+	/* this process cannot read its mappings: anything may be code */
+	_Atomic bool is_unreadable;
 	struct {
 		_Atomic uint64_t start, end;
 	} ranges[CODE_MAP_MAX]; /* sorted; none are adjacent */

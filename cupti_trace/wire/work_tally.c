@@ -16,17 +16,17 @@ static struct work_sum *add_sum(struct work_tally *t, const struct work_key *key
 	return at == RECORD_NONE ? NULL : &t->list[at];
 }
 
-static struct work_sum *find_sum(const struct work_tally *t, const struct work_key *key)
+struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key)
 {
-	uint32_t at = record_find_hashed(t, hash_key(key), key);
+	uint32_t at = record_find_hashed(tally, hash_key(key), key);
 
-	return at == RECORD_NONE ? NULL : &t->list[at];
+	return at == RECORD_NONE ? NULL : &tally->list[at];
 }
 
 struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key *key)
 {
 	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, key->work};
-	struct work_sum *sum = find_sum(tally, key);
+	struct work_sum *sum = work_tally_find(tally, key);
 
 	if (sum)
 		return sum;
@@ -36,13 +36,8 @@ struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key 
 		return sum;
 	/* for good: a later key would get only a part of its work */
 	tally->overflowed = true;
-	sum = find_sum(tally, &rest);
+	sum = work_tally_find(tally, &rest);
 	return sum ? sum : add_sum(tally, &rest);
-}
-
-struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key)
-{
-	return find_sum(tally, key);
 }
 
 const struct work_sum *work_tally_next(const struct work_tally *tally, uint32_t *at)
@@ -69,7 +64,7 @@ static bool may_be_in_rest(const struct work_tally *reported, const struct work_
 {
 	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, key->work};
 
-	return reported->overflowed || find_sum(reported, &rest);
+	return reported->overflowed || work_tally_find(reported, &rest);
 }
 
 static void note_difference(struct work_comparison *c, const struct work_sum *reported,
@@ -89,7 +84,7 @@ static void compare_counted(struct work_comparison *c, const struct work_sum *co
 
 	if (is_rest(&counted->key))
 		c->not_compared++;
-	else if (find_sum(reported, &counted->key))
+	else if (work_tally_find(reported, &counted->key))
 		return;
 	else if (may_be_in_rest(reported, &counted->key))
 		c->not_compared++;
@@ -102,7 +97,7 @@ static void compare_reported(struct work_comparison *c, const struct work_sum *r
 {
 	const struct work_sum none = {.key = reported->key}, *here;
 
-	here = find_sum(counted, &reported->key);
+	here = work_tally_find(counted, &reported->key);
 	if (is_rest(&reported->key))
 		c->not_compared += reported->count > 0;
 	else if (!here && counted->overflowed)

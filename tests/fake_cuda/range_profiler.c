@@ -314,14 +314,6 @@ FAKE_CUDA_EXPORT int cuptiProfilerInitialize(struct profiler_abi_initialize *p)
 	return err;
 }
 
-FAKE_CUDA_EXPORT int cuptiProfilerDeviceSupported(struct profiler_abi_supported *p)
-{
-	CHECK(p, PROFILER_ABI_SUPPORTED_SIZE);
-	p->supported = p->architecture = p->sli = p->vgpu = p->confidential_compute = p->cmp =
-		p->wsl = PROFILER_ABI_SUPPORTED;
-	return CUPTI_ABI_SUCCESS;
-}
-
 FAKE_CUDA_EXPORT int cuptiDeviceGetChipName(struct profiler_abi_chip *p)
 {
 	CHECK(p, PROFILER_ABI_CHIP_SIZE);

@@ -10,9 +10,9 @@ static void a_free_lock_is_taken(void **state)
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 	(void)state;
-	assert_true(timeout_lock(&lock));
+	assert_true(timeout_lock(&lock, TIMEOUT_MS));
 	assert_int_equal(pthread_mutex_trylock(&lock), EBUSY);
-	assert_false(timeout_lock_for(&lock, SHORT_MS));
+	assert_false(timeout_lock(&lock, SHORT_MS));
 	pthread_mutex_unlock(&lock);
 }
 
@@ -31,9 +31,9 @@ static void only_a_thread_that_ends_is_joined(void **state)
 	(void)state;
 	pthread_mutex_lock(&lock);
 	assert_int_equal(pthread_create(&thread, NULL, take_lock, &lock), 0);
-	assert_false(timeout_join_for(thread, SHORT_MS));
+	assert_false(timeout_join(thread, SHORT_MS));
 	pthread_mutex_unlock(&lock);
-	while (!timeout_join(thread))
+	while (!timeout_join(thread, TIMEOUT_MS))
 		;
 }
 
