@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits at exit, with a timeout, for a thread that may hang in CUPTI or in a write to the pipe.
- * Exit goes on without it after TIMEOUT_MS.
+ * Waits, with a timeout, for a thread that may hang in CUPTI or in a write. Exit goes on without it
+ * after TIMEOUT_MS.
  *
  * Polls, because ThreadSanitizer knows no function that waits by a clock that cannot be set.
  */

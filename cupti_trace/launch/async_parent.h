@@ -8,7 +8,7 @@
  *
  * The parent. If exactly one thread waits, it is the parent. If several do, it is the one that has
  * itself launched in the worker's context: a pass goes back over its thread's launches. If several
- * have, or one has launched nothing, the parent is unknown, and the launch has a stack of its own.
+ * have, or one has launched nothing, the parent is unknown. Then the launch has a stack of its own.
  * A worker that itself waits for a nested backward pass is no parent: all of that work belongs to
  * one thread in the end. A cancelled thread does not wait, although its frames say so. Before
  * Python 3.11 such a thread still counts if it has launched nothing, because its kernel id is

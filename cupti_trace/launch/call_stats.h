@@ -4,7 +4,7 @@
  * duration, bytes.
  *
  * An error counts once, as api_error fires (docs/probes.md). It does not count in a driver call
- * within a runtime call, or in a function that returns an earlier error.
+ * within a runtime call. Nor does it in a function that returns an earlier error.
  *
  * A call lasts from CUPTI's report of its entry to that of its exit. So it includes our callbacks
  * within it (a launch's stack), but none after it. A call that does not return (cancelled thread,

@@ -6,7 +6,7 @@
  * drains its own ring if it is full: a launch waits and is never lost. Rings of threads that ended
  * are freed once drained.
  *
- * A launch is recorded at its entry. So it is in the pipe before its operations, and is not lost if
+ * A launch is recorded at its entry. So it is in the pipe before its operations. It is not lost if
  * its thread never returns from the call. If ends are requested, each is an entry of its own.
  */
 #ifndef CUPTI_TRACE_LAUNCH_LAUNCH_LOG_H

@@ -38,7 +38,7 @@ struct base {
  */
 static struct {
 	pthread_mutex_t lock;
-	RECORD_SET(struct known_stack) stacks; /* of this generation */
+	RECORD_SET(struct known_stack) stacks; /* stacks of this generation */
 	uint32_t next_id;
 	struct base *bases;
 	uint32_t base_count, base_capacity;

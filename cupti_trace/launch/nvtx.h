@@ -3,17 +3,17 @@
  * Keeps the open NVTX ranges of each thread, for its launch stacks.
  *
  * Push and pop: each thread has one list of open ranges, in order of opening. In NVTX each domain
- * is a stack of its own, so pop takes the last range of its domain, wherever that is in the list.
+ * is a stack of its own. So pop takes the last range of its domain, wherever that is in the list.
  *
  * Start and end: a range may end on any thread; while open it counts as open on the thread that
  * started it. That thread drops an ended range when it next looks. So only the start and end of a
  * thread's use of NVTX, and new names, take a lock.
  *
- * A range remembers the place where it was opened (nvtx_place.h), and a launch puts the open ones
- * among its frames. A thread's open ranges are closed at its end. Started ranges that select what
- * is recorded stay open: they belong to the process, and any thread may end them. The list is
- * bounded: ranges deeper than NVTX_DEPTH_MAX are only counted, until their domain is popped back to
- * that depth. The balance of pushes and pops stays right.
+ * A range remembers the place where it was opened (nvtx_place.h). A launch puts the open ones among
+ * its frames. A thread's open ranges are closed at its end. Started ranges that select what is
+ * recorded stay open: they belong to the process, and any thread may end them. The list is bounded:
+ * ranges deeper than NVTX_DEPTH_MAX are only counted, until their domain is popped back to that
+ * depth. The balance of pushes and pops stays right.
  */
 #ifndef CUPTI_TRACE_LAUNCH_NVTX_H
 #define CUPTI_TRACE_LAUNCH_NVTX_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles CUPTI's callbacks in the application's threads. These are launches at their entry, kernel
- * launches also at their exit (did they start a kernel?), and a few events that need a reaction.
- * Functions are subscribed to one by one. Enabling a whole domain would cost on each of the ten
- * runtime calls that PyTorch makes for one launch.
+ * Handles CUPTI's callbacks in the application's threads. Launches are handled at their entry,
+ * kernel launches also at their exit (did they start a kernel?). A few other events need a
+ * reaction. Functions are subscribed to one by one. Enabling a whole domain would cost on each of
+ * the ten runtime calls that PyTorch makes for one launch.
  */
 #ifndef CUPTI_TRACE_MAIN_CALLBACK_H
 #define CUPTI_TRACE_MAIN_CALLBACK_H

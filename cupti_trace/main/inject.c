@@ -11,10 +11,10 @@
  * The profiler injects the library into a running process, and calls profile_begin with the text of
  * its environment (profiler/attach/inject_process.h). Then threads of ours do all of this:
  * contexts, modules and graphs exist already. Such a copy of the library can leave before the
- * process ends. It leaves when GPU_WIRE_TIME_RANGE_LINK beside the pipe says that its range has
- * ended, and when nobody reads the pipe any more. It stays mapped and does nothing, until the next
- * profiler of this build calls profile_begin again. A copy that has followed memory, or could not
- * be started, does not begin again: a new copy is injected.
+ * process ends. It leaves when its range has ended (GPU_WIRE_TIME_RANGE_LINK), or when nobody reads
+ * the pipe any more. It stays mapped and does nothing, until the next profiler of this build calls
+ * profile_begin again. A copy that has followed memory, or could not be started, does not begin
+ * again: a new copy is injected.
  *
  * Without a pipe, the library was injected without a profiler. With INJECTION_TRACE it works as
  * with a profiler, but into a file (sink.h), which `profile --from` reads later. Otherwise it

@@ -2,8 +2,8 @@
 /*
  * Walks the calling thread's own stack by call-frame information, at a few ns per frame.
  *
- * The row that leads from a pc to its caller is looked up once, then cached for all threads without
- * locks. So a warm walk is a hash look-up and two loads per frame: no frame pointers, no
+ * The row that leads from a pc to its caller is looked up once. A cache without locks keeps it for
+ * all threads. So a warm walk is a hash look-up and two loads per frame: no frame pointers, no
  * allocation, no system call. Tables are found through _dl_find_object (glibc 2.35) or
  * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer, if that leads to a
  * word after a call. Unlike the profiler, this does not search the stack otherwise: that would cost
