@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/cfi.h"
 
+#include <dwarf.h>
 #include <errno.h>
 #include <string.h>
 #include "symbolize/cfi_private.h"
 
-/* DW_EH_PE_*: pointer encodings. */
-enum {
-	ENC_ABSOLUTE = 0x00,
-	ENC_ULEB = 0x01,
-	ENC_U16 = 0x02,
-	ENC_U32 = 0x03,
-	ENC_U64 = 0x04,
-	ENC_SLEB = 0x09,
-	ENC_S16 = 0x0a,
-	ENC_S32 = 0x0b,
-	ENC_S64 = 0x0c,
-	ENC_FORMAT = 0x0f,
-	ENC_PC_RELATIVE = 0x10,
-	ENC_DATA_RELATIVE = 0x30,
-	ENC_APPLICATION = 0x70,
-	ENC_OMIT = 0xff,
-};
+/* Parts of a pointer encoding: the format, and the base that the pointer counts from. */
+enum { ENC_FORMAT = 0x0f, ENC_BASE = 0x70 };
 
 static uint64_t address_of(const struct cfi_table *t, const uint8_t *at)
 {
@@ -33,39 +19,39 @@ uint64_t cfi_read_pointer(struct bytes *b, uint8_t encoding, uint64_t here, uint
 	uint64_t value;
 
 	switch (encoding & ENC_FORMAT) {
-	case ENC_ABSOLUTE:
-	case ENC_U64:
-	case ENC_S64:
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
 		value = bytes_u64(b);
 		break;
-	case ENC_ULEB:
+	case DW_EH_PE_uleb128:
 		value = bytes_uleb(b);
 		break;
-	case ENC_SLEB:
+	case DW_EH_PE_sleb128:
 		value = (uint64_t)bytes_sleb(b);
 		break;
-	case ENC_U16:
+	case DW_EH_PE_udata2:
 		value = bytes_u16(b);
 		break;
-	case ENC_S16:
+	case DW_EH_PE_sdata2:
 		value = (uint64_t)(int16_t)bytes_u16(b);
 		break;
-	case ENC_U32:
+	case DW_EH_PE_udata4:
 		value = bytes_u32(b);
 		break;
-	case ENC_S32:
+	case DW_EH_PE_sdata4:
 		value = (uint64_t)(int32_t)bytes_u32(b);
 		break;
 	default:
 		b->bad = true;
 		return 0;
 	}
-	switch (encoding & ENC_APPLICATION) {
+	switch (encoding & ENC_BASE) {
 	case 0:
 		return value;
-	case ENC_PC_RELATIVE:
+	case DW_EH_PE_pcrel:
 		return value + here;
-	case ENC_DATA_RELATIVE:
+	case DW_EH_PE_datarel:
 		return value + data;
 	default:
 		b->bad = true;
@@ -256,8 +242,8 @@ static bool open_index(const struct cfi_table *t, struct pairs *pairs)
 	cfi_read_pointer(&b, frames_encoding, t->index_address + 4, t->index_address);
 	pairs->count = cfi_read_pointer(&b, count_encoding & ENC_FORMAT, 0, 0);
 	pairs->at = b.at;
-	return !b.bad && version == 1 && count_encoding != ENC_OMIT &&
-	       table_encoding == (ENC_DATA_RELATIVE | ENC_S32) &&
+	return !b.bad && version == 1 && count_encoding != DW_EH_PE_omit &&
+	       table_encoding == (DW_EH_PE_datarel | DW_EH_PE_sdata4) &&
 	       pairs->count <= (uint64_t)(b.end - b.at) / 8;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Applies a row: from a frame's registers to its caller's. */
+#include <dwarf.h>
 #include <errno.h>
 #include <string.h>
 #include "symbolize/cfi.h"
@@ -8,51 +9,6 @@
 #define STACK_MAX 32        /* depth of an expression's stack */
 #define STEPS_MAX 512       /* operations of one expression: they may loop */
 #define RED_ZONE_BYTES 128u /* below the stack pointer, where signals leave memory alone */
-
-/* DW_OP_*: those that compilers, linkers and libcs use in call frame information. */
-enum {
-	OP_ADDR = 0x03,
-	OP_DEREF = 0x06,
-	OP_CONST1U = 0x08,
-	OP_CONST1S = 0x09,
-	OP_CONST2U = 0x0a,
-	OP_CONST2S = 0x0b,
-	OP_CONST4U = 0x0c,
-	OP_CONST4S = 0x0d,
-	OP_CONST8U = 0x0e,
-	OP_CONST8S = 0x0f,
-	OP_CONSTU = 0x10,
-	OP_CONSTS = 0x11,
-	OP_DUP = 0x12,
-	OP_DROP = 0x13,
-	OP_OVER = 0x14,
-	OP_SWAP = 0x16,
-	OP_AND = 0x1a,
-	OP_MINUS = 0x1c,
-	OP_MUL = 0x1e,
-	OP_NEG = 0x1f,
-	OP_NOT = 0x20,
-	OP_OR = 0x21,
-	OP_PLUS = 0x22,
-	OP_PLUS_UCONST = 0x23,
-	OP_SHL = 0x24,
-	OP_SHR = 0x25,
-	OP_SHRA = 0x26,
-	OP_XOR = 0x27,
-	OP_BRA = 0x28,
-	OP_EQ = 0x29,
-	OP_GE = 0x2a,
-	OP_GT = 0x2b,
-	OP_LE = 0x2c,
-	OP_LT = 0x2d,
-	OP_NE = 0x2e,
-	OP_SKIP = 0x2f,
-	OP_LIT0 = 0x30,
-	OP_LIT31 = 0x4f,
-	OP_BREG0 = 0x70,
-	OP_BREG31 = 0x8f,
-	OP_NOP = 0x96,
-};
 
 struct evaluation {
 	const struct cfi_registers *registers;
@@ -114,25 +70,25 @@ static bool run_constant(struct evaluation *e, uint8_t op)
 {
 	struct bytes *b = &e->code;
 
-	if (op >= OP_LIT0 && op <= OP_LIT31)
-		push(e, op - OP_LIT0);
-	else if (op == OP_CONST1U)
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31)
+		push(e, op - DW_OP_lit0);
+	else if (op == DW_OP_const1u)
 		push(e, bytes_u8(b));
-	else if (op == OP_CONST1S)
+	else if (op == DW_OP_const1s)
 		push(e, (uint64_t)(int8_t)bytes_u8(b));
-	else if (op == OP_CONST2U)
+	else if (op == DW_OP_const2u)
 		push(e, bytes_u16(b));
-	else if (op == OP_CONST2S)
+	else if (op == DW_OP_const2s)
 		push(e, (uint64_t)(int16_t)bytes_u16(b));
-	else if (op == OP_CONST4U)
+	else if (op == DW_OP_const4u)
 		push(e, bytes_u32(b));
-	else if (op == OP_CONST4S)
+	else if (op == DW_OP_const4s)
 		push(e, (uint64_t)(int32_t)bytes_u32(b));
-	else if (op == OP_CONST8U || op == OP_CONST8S || op == OP_ADDR)
+	else if (op == DW_OP_const8u || op == DW_OP_const8s || op == DW_OP_addr)
 		push(e, bytes_u64(b));
-	else if (op == OP_CONSTU)
+	else if (op == DW_OP_constu)
 		push(e, bytes_uleb(b));
-	else if (op == OP_CONSTS)
+	else if (op == DW_OP_consts)
 		push(e, (uint64_t)bytes_sleb(b));
 	else
 		return false;
@@ -148,119 +104,109 @@ static uint64_t shift_right_signed(uint64_t a, uint64_t n)
 	return n > 63 ? sign : (a >> n) | (sign << (64 - n));
 }
 
-/* Operations on the top two values. False: none of them. */
-static bool run_binary(struct evaluation *e, uint8_t op)
+static bool is_binary(uint8_t op)
 {
-	uint64_t a, b;
+	return op == DW_OP_and || op == DW_OP_minus || op == DW_OP_mul || op == DW_OP_or ||
+	       op == DW_OP_plus || (op >= DW_OP_shl && op <= DW_OP_xor) ||
+	       (op >= DW_OP_eq && op <= DW_OP_ne);
+}
 
-	if (!(op == OP_AND || op == OP_MINUS || op == OP_MUL || op == OP_OR || op == OP_PLUS ||
-	      (op >= OP_SHL && op <= OP_XOR) || (op >= OP_EQ && op <= OP_NE)))
-		return false;
-	b = pop(e);
-	a = pop(e);
+/* Computes a binary operation; `b` is the topmost value. */
+static uint64_t compute(uint8_t op, uint64_t a, uint64_t b)
+{
 	switch (op) {
-	case OP_AND:
-		push(e, a & b);
-		break;
-	case OP_MINUS:
-		push(e, a - b);
-		break;
-	case OP_MUL:
-		push(e, a * b);
-		break;
-	case OP_OR:
-		push(e, a | b);
-		break;
-	case OP_PLUS:
-		push(e, a + b);
-		break;
-	case OP_SHL:
-		push(e, b > 63 ? 0 : a << b);
-		break;
-	case OP_SHR:
-		push(e, b > 63 ? 0 : a >> b);
-		break;
-	case OP_SHRA:
-		push(e, shift_right_signed(a, b));
-		break;
-	case OP_XOR:
-		push(e, a ^ b);
-		break;
-	case OP_EQ:
-		push(e, a == b);
-		break;
-	case OP_GE:
-		push(e, (int64_t)a >= (int64_t)b);
-		break;
-	case OP_GT:
-		push(e, (int64_t)a > (int64_t)b);
-		break;
-	case OP_LE:
-		push(e, (int64_t)a <= (int64_t)b);
-		break;
-	case OP_LT:
-		push(e, (int64_t)a < (int64_t)b);
-		break;
+	case DW_OP_and:
+		return a & b;
+	case DW_OP_minus:
+		return a - b;
+	case DW_OP_mul:
+		return a * b;
+	case DW_OP_or:
+		return a | b;
+	case DW_OP_plus:
+		return a + b;
+	case DW_OP_shl:
+		return b > 63 ? 0 : a << b;
+	case DW_OP_shr:
+		return b > 63 ? 0 : a >> b;
+	case DW_OP_shra:
+		return shift_right_signed(a, b);
+	case DW_OP_xor:
+		return a ^ b;
+	case DW_OP_eq:
+		return a == b;
+	case DW_OP_ge:
+		return (int64_t)a >= (int64_t)b;
+	case DW_OP_gt:
+		return (int64_t)a > (int64_t)b;
+	case DW_OP_le:
+		return (int64_t)a <= (int64_t)b;
+	case DW_OP_lt:
+		return (int64_t)a < (int64_t)b;
 	default:
-		push(e, a != b);
-		break;
+		return a != b;
 	}
-	return true;
 }
 
 static void run_operation(struct evaluation *e, uint8_t op)
 {
 	uint64_t a, b;
 
-	if (run_constant(e, op) || run_binary(e, op))
+	if (run_constant(e, op))
 		return;
-	if (op >= OP_BREG0 && op <= OP_BREG31) {
-		push_register(e, op - OP_BREG0, bytes_sleb(&e->code));
+	if (is_binary(op)) {
+		b = pop(e);
+		a = pop(e);
+		push(e, compute(op, a, b));
+		return;
+	}
+	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
+		push_register(e, op - DW_OP_breg0, bytes_sleb(&e->code));
 		return;
 	}
 	switch (op) {
-	case OP_DEREF:
+	case DW_OP_deref:
 		dereference(e);
 		break;
-	case OP_DUP:
+	case DW_OP_dup:
 		a = pop(e);
 		push(e, a);
 		push(e, a);
 		break;
-	case OP_DROP:
+	case DW_OP_drop:
 		pop(e);
 		break;
-	case OP_OVER:
+	case DW_OP_over:
 		b = pop(e);
 		a = pop(e);
 		push(e, a);
 		push(e, b);
 		push(e, a);
 		break;
-	case OP_SWAP:
+	case DW_OP_swap:
 		b = pop(e);
 		a = pop(e);
 		push(e, b);
 		push(e, a);
 		break;
-	case OP_NEG:
+	case DW_OP_neg:
 		push(e, 0 - pop(e));
 		break;
-	case OP_NOT:
+	case DW_OP_not:
 		push(e, ~pop(e));
 		break;
-	case OP_PLUS_UCONST:
+	case DW_OP_plus_uconst:
 		push(e, pop(e) + bytes_uleb(&e->code));
 		break;
-	case OP_SKIP:
+	case DW_OP_skip:
 		jump(e, (int16_t)bytes_u16(&e->code));
 		break;
-	case OP_BRA:
+	case DW_OP_bra:
 		a = bytes_u16(&e->code);
 		if (pop(e))
 			jump(e, (int16_t)a);
 		break;
-	case OP_NOP:
+	case DW_OP_nop:
 		break;
 	default:
 		e->err = -EBADMSG;
@@ -402,13 +348,13 @@ static bool read_offset(const uint8_t *bytes, size_t size, size_t tail, int64_t 
 /* CFA by "DW_OP_breg6 k; DW_OP_deref", rbp by "DW_OP_breg6 m". */
 static bool simplify_aligned(const struct cfi_row *row, struct cfi_simple_row *simple)
 {
-	const uint8_t breg_rbp = 0x70 + CFI_RBP, deref = 0x06;
+	const uint8_t breg_rbp = DW_OP_breg0 + CFI_RBP;
 	const struct cfi_rule *rbp = &row->rules[CFI_RBP];
 	size_t size = row->cfa_expression_size;
 	int64_t cfa_offset, rbp_offset;
 
 	if (size < 3 || row->cfa_expression[0] != breg_rbp ||
-	    row->cfa_expression[size - 1] != deref || rbp->kind != CFI_EXPRESSION ||
+	    row->cfa_expression[size - 1] != DW_OP_deref || rbp->kind != CFI_EXPRESSION ||
 	    rbp->expression_size < 2 || rbp->expression[0] != breg_rbp ||
 	    !read_offset(row->cfa_expression + 1, size - 1, 1, &cfa_offset) ||
 	    !read_offset(rbp->expression + 1, rbp->expression_size - 1u, 0, &rbp_offset) ||

@@ -2,43 +2,12 @@
 /* Runs call frame programs. */
 #include "symbolize/cfi_private.h"
 
+#include <dwarf.h>
 #include <errno.h>
 #include <string.h>
 
 #define STATES_MAX 8  /* nesting of remember_state */
 #define STATE_COST 16 /* of a copy, in bytes of a program */
-
-/* DW_CFA_* */
-enum {
-	OP_ADVANCE = 0x40, /* with the delta in the low six bits */
-	OP_OFFSET = 0x80,  /* with the register there */
-	OP_RESTORE = 0xc0,
-	OP_NOP = 0x00,
-	OP_SET_LOC = 0x01,
-	OP_ADVANCE1 = 0x02,
-	OP_ADVANCE2 = 0x03,
-	OP_ADVANCE4 = 0x04,
-	OP_OFFSET_EXTENDED = 0x05,
-	OP_RESTORE_EXTENDED = 0x06,
-	OP_UNDEFINED = 0x07,
-	OP_SAME_VALUE = 0x08,
-	OP_REGISTER = 0x09,
-	OP_REMEMBER = 0x0a,
-	OP_RESTORE_STATE = 0x0b,
-	OP_DEF_CFA = 0x0c,
-	OP_DEF_CFA_REGISTER = 0x0d,
-	OP_DEF_CFA_OFFSET = 0x0e,
-	OP_DEF_CFA_EXPRESSION = 0x0f,
-	OP_EXPRESSION = 0x10,
-	OP_OFFSET_EXTENDED_SF = 0x11,
-	OP_DEF_CFA_SF = 0x12,
-	OP_DEF_CFA_OFFSET_SF = 0x13,
-	OP_VAL_OFFSET = 0x14,
-	OP_VAL_OFFSET_SF = 0x15,
-	OP_VAL_EXPRESSION = 0x16,
-	OP_GNU_ARGS_SIZE = 0x2e,
-	OP_GNU_NEGATIVE_OFFSET = 0x2f,
-};
 
 struct machine {
 	const struct cfi_table *table;
@@ -65,18 +34,24 @@ static void set_rule(struct machine *m, uint64_t reg, enum cfi_rule_kind kind, i
 	m->row.rules[reg] = (struct cfi_rule){.kind = (uint8_t)kind, .offset = (int32_t)offset};
 }
 
+/* Takes an expression. Returns NULL if it is too long, which breaks the program. */
+static const uint8_t *take_expression(struct machine *m, struct bytes *b, uint16_t *size)
+{
+	struct bytes code = bytes_take(b, bytes_uleb(b));
+
+	m->broken |= code.end - code.at > UINT16_MAX;
+	*size = (uint16_t)(code.end - code.at);
+	return m->broken ? NULL : code.at;
+}
+
 static void set_expression(struct machine *m, uint64_t reg, enum cfi_rule_kind kind,
 			   struct bytes *b)
 {
-	struct bytes code = bytes_take(b, bytes_uleb(b));
-	size_t size = (size_t)(code.end - code.at);
+	struct cfi_rule rule = {.kind = (uint8_t)kind};
 
-	if (size > UINT16_MAX)
-		m->broken = true;
-	else if (reg < CFI_REGISTERS)
-		m->row.rules[reg] = (struct cfi_rule){.kind = (uint8_t)kind,
-						      .expression_size = (uint16_t)size,
-						      .expression = code.at};
+	rule.expression = take_expression(m, b, &rule.expression_size);
+	if (reg < CFI_REGISTERS)
+		m->row.rules[reg] = rule;
 }
 
 static void set_cfa(struct machine *m, uint64_t reg, int64_t offset)
@@ -92,16 +67,8 @@ static void set_cfa(struct machine *m, uint64_t reg, int64_t offset)
 
 static void set_cfa_expression(struct machine *m, struct bytes *b)
 {
-	struct bytes code = bytes_take(b, bytes_uleb(b));
-	size_t size = (size_t)(code.end - code.at);
-
-	if (size > UINT16_MAX) {
-		m->broken = true;
-		return;
-	}
 	m->row.cfa_is_expression = true;
-	m->row.cfa_expression = code.at;
-	m->row.cfa_expression_size = (uint16_t)size;
+	m->row.cfa_expression = take_expression(m, b, &m->row.cfa_expression_size);
 }
 
 static void restore_rule(struct machine *m, uint64_t reg)
@@ -133,127 +100,110 @@ static void advance(struct machine *m, uint64_t delta)
 	m->location += delta * m->function->common.code_alignment;
 }
 
-/* Operations that set a register's rule. False: none of them. */
-static bool run_register_operation(struct machine *m, uint8_t op, struct bytes *b)
+/* Reads an offset that is stored as a multiple of the data alignment. */
+static int64_t read_offset(const struct machine *m, struct bytes *b, bool is_signed)
 {
-	int64_t align = m->function->common.data_alignment;
-	uint64_t reg;
+	uint64_t factor = is_signed ? (uint64_t)bytes_sleb(b) : bytes_uleb(b);
+
+	return (int64_t)(factor * (uint64_t)m->function->common.data_alignment);
+}
+
+/* Runs an operation whose first operand is the register that it sets the rule of. */
+static void run_register_operation(struct machine *m, uint8_t op, struct bytes *b)
+{
+	uint64_t reg = bytes_uleb(b), other;
 
 	switch (op) {
-	case OP_OFFSET_EXTENDED:
-		reg = bytes_uleb(b);
-		set_rule(m, reg, CFI_OFFSET, (int64_t)(bytes_uleb(b) * (uint64_t)align));
-		return true;
-	case OP_OFFSET_EXTENDED_SF:
-		reg = bytes_uleb(b);
-		set_rule(m, reg, CFI_OFFSET, (int64_t)((uint64_t)bytes_sleb(b) * (uint64_t)align));
-		return true;
-	case OP_GNU_NEGATIVE_OFFSET:
-		reg = bytes_uleb(b);
-		set_rule(m, reg, CFI_OFFSET, (int64_t)(0 - bytes_uleb(b) * (uint64_t)align));
-		return true;
-	case OP_VAL_OFFSET:
-		reg = bytes_uleb(b);
-		set_rule(m, reg, CFI_VAL_OFFSET, (int64_t)(bytes_uleb(b) * (uint64_t)align));
-		return true;
-	case OP_VAL_OFFSET_SF:
-		reg = bytes_uleb(b);
-		set_rule(m, reg, CFI_VAL_OFFSET,
-			 (int64_t)((uint64_t)bytes_sleb(b) * (uint64_t)align));
-		return true;
-	case OP_RESTORE_EXTENDED:
-		restore_rule(m, bytes_uleb(b));
-		return true;
-	case OP_UNDEFINED:
-		set_rule(m, bytes_uleb(b), CFI_UNDEFINED, 0);
-		return true;
-	case OP_SAME_VALUE:
-		set_rule(m, bytes_uleb(b), CFI_SAME, 0);
-		return true;
-	case OP_REGISTER:
-		reg = bytes_uleb(b);
+	case DW_CFA_offset_extended:
+	case DW_CFA_offset_extended_sf:
+		set_rule(m, reg, CFI_OFFSET, read_offset(m, b, op == DW_CFA_offset_extended_sf));
+		break;
+	case DW_CFA_GNU_negative_offset_extended:
+		set_rule(m, reg, CFI_OFFSET, (int64_t)(0 - (uint64_t)read_offset(m, b, false)));
+		break;
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+		set_rule(m, reg, CFI_VAL_OFFSET, read_offset(m, b, op == DW_CFA_val_offset_sf));
+		break;
+	case DW_CFA_restore_extended:
+		restore_rule(m, reg);
+		break;
+	case DW_CFA_undefined:
+		set_rule(m, reg, CFI_UNDEFINED, 0);
+		break;
+	case DW_CFA_same_value:
+		set_rule(m, reg, CFI_SAME, 0);
+		break;
+	case DW_CFA_register:
 		set_rule(m, reg, CFI_REGISTER_RULE, 0);
+		other = bytes_uleb(b);
 		if (reg < CFI_REGISTERS)
-			m->row.rules[reg].reg = (uint8_t)bytes_uleb(b);
-		else
-			bytes_uleb(b);
-		return true;
-	case OP_EXPRESSION:
-		set_expression(m, bytes_uleb(b), CFI_EXPRESSION, b);
-		return true;
-	case OP_VAL_EXPRESSION:
-		set_expression(m, bytes_uleb(b), CFI_VAL_EXPRESSION, b);
-		return true;
+			m->row.rules[reg].reg = (uint8_t)other;
+		break;
+	case DW_CFA_expression:
+		set_expression(m, reg, CFI_EXPRESSION, b);
+		break;
+	case DW_CFA_val_expression:
+		set_expression(m, reg, CFI_VAL_EXPRESSION, b);
+		break;
 	default:
-		return false;
+		m->broken = true;
 	}
 }
 
-/* Operations that set the CFA. False: none of them. */
-static bool run_cfa_operation(struct machine *m, uint8_t op, struct bytes *b)
+/* Runs an operation that is of no register's rule. Returns false for other operations. */
+static bool run_operation(struct machine *m, uint8_t op, struct bytes *b)
 {
-	int64_t align = m->function->common.data_alignment;
 	uint64_t reg;
 
 	switch (op) {
-	case OP_DEF_CFA:
+	case DW_CFA_nop:
+		break;
+	case DW_CFA_def_cfa:
+	case DW_CFA_def_cfa_sf:
 		reg = bytes_uleb(b);
-		set_cfa(m, reg, (int64_t)bytes_uleb(b));
-		return true;
-	case OP_DEF_CFA_SF:
-		reg = bytes_uleb(b);
-		set_cfa(m, reg, (int64_t)((uint64_t)bytes_sleb(b) * (uint64_t)align));
-		return true;
-	case OP_DEF_CFA_REGISTER:
+		set_cfa(m, reg,
+			op == DW_CFA_def_cfa ? (int64_t)bytes_uleb(b) : read_offset(m, b, true));
+		break;
+	case DW_CFA_def_cfa_register:
 		set_cfa(m, bytes_uleb(b), m->row.cfa_offset);
-		return true;
-	case OP_DEF_CFA_OFFSET:
+		break;
+	case DW_CFA_def_cfa_offset:
 		set_cfa(m, m->row.cfa_register, (int64_t)bytes_uleb(b));
-		return true;
-	case OP_DEF_CFA_OFFSET_SF:
-		set_cfa(m, m->row.cfa_register,
-			(int64_t)((uint64_t)bytes_sleb(b) * (uint64_t)align));
-		return true;
-	case OP_DEF_CFA_EXPRESSION:
+		break;
+	case DW_CFA_def_cfa_offset_sf:
+		set_cfa(m, m->row.cfa_register, read_offset(m, b, true));
+		break;
+	case DW_CFA_def_cfa_expression:
 		set_cfa_expression(m, b);
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Operations that advance the location, or that we ignore. False: none of them. */
-static bool run_other_operation(struct machine *m, uint8_t op, struct bytes *b)
-{
-	switch (op) {
-	case OP_NOP:
-		return true;
-	case OP_SET_LOC:
+		break;
+	case DW_CFA_set_loc:
 		m->location = cfi_read_pointer(
 			b, m->function->common.pointer_encoding,
 			m->table->frames_address + (uint64_t)(b->at - m->table->frames), 0);
-		return true;
-	case OP_ADVANCE1:
+		break;
+	case DW_CFA_advance_loc1:
 		advance(m, bytes_u8(b));
-		return true;
-	case OP_ADVANCE2:
+		break;
+	case DW_CFA_advance_loc2:
 		advance(m, bytes_u16(b));
-		return true;
-	case OP_ADVANCE4:
+		break;
+	case DW_CFA_advance_loc4:
 		advance(m, bytes_u32(b));
-		return true;
-	case OP_REMEMBER:
+		break;
+	case DW_CFA_remember_state:
 		remember(m);
-		return true;
-	case OP_RESTORE_STATE:
+		break;
+	case DW_CFA_restore_state:
 		restore_state(m);
-		return true;
-	case OP_GNU_ARGS_SIZE:
+		break;
+	case DW_CFA_GNU_args_size:
 		bytes_uleb(b);
-		return true;
+		break;
 	default:
 		return false;
 	}
+	return true;
 }
 
 /* Runs until the program ends or passes the pc. */
@@ -264,17 +214,14 @@ static bool run(struct machine *m, struct bytes b)
 	while (b.at < b.end && !b.bad && !m->broken) {
 		uint8_t op = bytes_u8(&b);
 
-		if ((op & 0xc0) == OP_ADVANCE)
+		if ((op & 0xc0) == DW_CFA_advance_loc)
 			advance(m, op & 0x3f);
-		else if ((op & 0xc0) == OP_OFFSET)
-			set_rule(m, op & 0x3f, CFI_OFFSET,
-				 (int64_t)(bytes_uleb(&b) *
-					   (uint64_t)m->function->common.data_alignment));
-		else if ((op & 0xc0) == OP_RESTORE)
+		else if ((op & 0xc0) == DW_CFA_offset)
+			set_rule(m, op & 0x3f, CFI_OFFSET, read_offset(m, &b, false));
+		else if ((op & 0xc0) == DW_CFA_restore)
 			restore_rule(m, op & 0x3f);
-		else if (!run_cfa_operation(m, op, &b) && !run_register_operation(m, op, &b) &&
-			 !run_other_operation(m, op, &b))
-			m->broken = true;
+		else if (!run_operation(m, op, &b))
+			run_register_operation(m, op, &b);
 		if (m->location > m->pc)
 			break;
 	}
