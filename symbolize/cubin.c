@@ -7,8 +7,10 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/elf_file.h"
 #include "symbolize/line_table_bounds.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 
 #ifndef EM_CUDA
 #define EM_CUDA 190
@@ -45,28 +47,14 @@ struct cubin {
 
 /* ---- sections ---- */
 
-static const char *section_name(struct cubin *c, const GElf_Shdr *header)
-{
-	size_t strings;
-
-	if (elf_getshdrstrndx(c->elf, &strings) != 0)
-		return NULL;
-	return elf_strptr(c->elf, strings, header->sh_name);
-}
-
 static Elf_Scn *find_section(struct cubin *c, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
+	const char *found;
 
-	while ((section = elf_nextscn(c->elf, section))) {
-		const char *found;
-
-		if (!gelf_getshdr(section, header))
-			continue;
-		found = section_name(c, header);
-		if (found && strcmp(found, name) == 0)
+	while ((section = elf_next_section(c->elf, section, header, &found)))
+		if (strcmp(found, name) == 0)
 			return section;
-	}
 	return NULL;
 }
 
@@ -153,13 +141,6 @@ static int read_symbols(struct cubin *c, const Elf_Data *symbols, const Elf_Data
 
 /* ---- relocations ---- */
 
-static int compare_relocations(const void *a, const void *b)
-{
-	const Elf64_Rela *x = a, *y = b;
-
-	return x->r_offset < y->r_offset ? -1 : x->r_offset > y->r_offset;
-}
-
 /* Gives the section an address behind all others, if it has none. */
 static uint64_t base_of(struct cubin *c, uint32_t section, uint64_t *next)
 {
@@ -182,7 +163,7 @@ static void relocate(struct cubin *c, Elf_Data *lines, Elf64_Rela *list, size_t 
 {
 	uint64_t next = FIRST_BASE;
 
-	qsort(list, count, sizeof(*list), compare_relocations);
+	qsort(list, count, sizeof(*list), sorted_compare);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t number = ELF64_R_SYM(list[i].r_info), value, base;
 		Elf64_Sym symbol;

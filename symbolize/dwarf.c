@@ -41,13 +41,16 @@ struct unit {
 	struct range_table table; /* ids are positions in `scopes` */
 };
 
+enum { ABBREVIATIONS, ENTRIES, STRINGS, LINE_STRINGS, LINES, SECTIONS };
+
+/* Names of these sections behind ".debug_", or ".zdebug_" if compressed in the old way. */
+static const char *const section_names[SECTIONS] = {"abbrev", "info", "str", "line_str", "line"};
+
 struct dwarf {
 	int fd; /* of the file with the DWARF, while it is loaded */
 	struct elf_file file;
 	Dwarf *debug;
-	Elf_Data *abbreviations; /* of all units */
-	Elf_Data *entries;       /* likewise */
-	Elf_Data *strings, *line_strings, *lines;
+	Elf_Data *sections[SECTIONS]; /* NULL: the file has none */
 	struct unit *units;
 	uint32_t unit_count, unit_capacity;
 	struct range_table table; /* ids are positions in `units` */
@@ -260,12 +263,12 @@ static const char *string_of(struct dwarf *dwarf, Dwarf_Die *entry, unsigned int
 		note_unread(dwarf, DWARF_UNREAD_COMMON);
 		return NULL; /* libdw would open the other file */
 	case DW_FORM_string:
-		return string_inside(dwarf->entries, attribute.valp);
+		return string_inside(dwarf->sections[ENTRIES], attribute.valp);
 	case DW_FORM_line_strp:
-		return string_inside(dwarf->line_strings, dwarf_formstring(&attribute));
+		return string_inside(dwarf->sections[LINE_STRINGS], dwarf_formstring(&attribute));
 	default:
 		at = dwarf_formstring(&attribute);
-		return at ? string_inside(dwarf->strings, at) : NULL;
+		return at ? string_inside(dwarf->sections[STRINGS], at) : NULL;
 	}
 }
 
@@ -293,10 +296,22 @@ static bool follow(struct dwarf *dwarf, Dwarf_Die *entry, unsigned int name, Dwa
 	}
 }
 
+/* Replaces the entry by the one that it is an instance of. Returns false if there is none. */
+static bool go_to_origin(struct dwarf *dwarf, Dwarf_Die *entry)
+{
+	Dwarf_Die origin;
+
+	if (!follow(dwarf, entry, DW_AT_abstract_origin, &origin) &&
+	    !follow(dwarf, entry, DW_AT_specification, &origin))
+		return false;
+	*entry = origin;
+	return true;
+}
+
 static const char *name_of(struct dwarf *dwarf, Dwarf_Off offset)
 {
 	const char *plain = NULL;
-	Dwarf_Die entry, target;
+	Dwarf_Die entry;
 
 	if (!dwarf_offdie(dwarf->debug, offset, &entry))
 		return NULL;
@@ -309,24 +324,28 @@ static const char *name_of(struct dwarf *dwarf, Dwarf_Off offset)
 			return name;
 		if (!plain)
 			plain = string_of(dwarf, &entry, DW_AT_name);
-		if (!follow(dwarf, &entry, DW_AT_abstract_origin, &target) &&
-		    !follow(dwarf, &entry, DW_AT_specification, &target))
+		if (!go_to_origin(dwarf, &entry))
 			break;
-		entry = target;
 	}
 	return plain && *plain ? plain : NULL;
+}
+
+static struct unit *find_unit(struct dwarf *dwarf, uint64_t address)
+{
+	uint32_t id = range_table_find(&dwarf->table, address);
+
+	return id != RANGE_NONE ? &dwarf->units[id] : NULL;
 }
 
 size_t dwarf_find(struct dwarf *dwarf, struct quota_share *share, uint64_t address,
 		  const char *names[DWARF_MAX_DEPTH])
 {
-	uint32_t id = range_table_find(&dwarf->table, address);
-	struct unit *unit;
+	struct unit *unit = find_unit(dwarf, address);
 	size_t count;
+	uint32_t id;
 
-	if (id == RANGE_NONE)
+	if (!unit)
 		return 0;
-	unit = &dwarf->units[id];
 	if (!unit->was_read)
 		read_unit(dwarf, unit, share);
 	id = range_table_find(&unit->table, address);
@@ -362,8 +381,9 @@ static bool number_of(Dwarf_Die *entry, unsigned int name, uint64_t *number)
 static void find_file(struct dwarf *dwarf, Dwarf_Die *entry, uint64_t file,
 		      struct source_place *source)
 {
-	const struct line_sections sections = {section_of(dwarf->lines), section_of(dwarf->strings),
-					       section_of(dwarf->line_strings)};
+	const struct line_sections sections = {section_of(dwarf->sections[LINES]),
+					       section_of(dwarf->sections[STRINGS]),
+					       section_of(dwarf->sections[LINE_STRINGS])};
 	uint64_t table;
 	Dwarf_Die unit;
 
@@ -376,35 +396,26 @@ static void find_file(struct dwarf *dwarf, Dwarf_Die *entry, uint64_t file,
 /* Finds where a function is defined, which what it is an instance of may say. */
 static void find_source(struct dwarf *dwarf, struct scope *scope)
 {
-	Dwarf_Die entry, target;
+	int left = MAX_REFERENCES;
+	Dwarf_Die entry;
 	uint64_t file;
 
 	scope->has_source = true;
 	if (!dwarf_offdie(dwarf->debug, scope->entry, &entry))
 		return;
-	for (int i = 0; i < MAX_REFERENCES; i++) {
-		if (number_of(&entry, DW_AT_decl_file, &file)) {
-			find_file(dwarf, &entry, file, &scope->source);
+	while (!number_of(&entry, DW_AT_decl_file, &file))
+		if (--left == 0 || !go_to_origin(dwarf, &entry))
 			return;
-		}
-		if (!follow(dwarf, &entry, DW_AT_abstract_origin, &target) &&
-		    !follow(dwarf, &entry, DW_AT_specification, &target))
-			return;
-		entry = target;
-	}
+	find_file(dwarf, &entry, file, &scope->source);
 }
 
 size_t dwarf_find_sources(struct dwarf *dwarf, uint64_t address,
 			  struct source_place sources[DWARF_MAX_DEPTH])
 {
-	uint32_t id = range_table_find(&dwarf->table, address);
-	struct unit *unit;
+	struct unit *unit = find_unit(dwarf, address);
+	uint32_t id = unit && unit->was_read ? range_table_find(&unit->table, address) : RANGE_NONE;
 	size_t count;
 
-	if (id == RANGE_NONE)
-		return 0;
-	unit = &dwarf->units[id];
-	id = unit->was_read ? range_table_find(&unit->table, address) : RANGE_NONE;
 	if (id == RANGE_NONE)
 		return 0;
 	count = unit->scopes[id].depth + 1;
@@ -447,6 +458,7 @@ static bool skip_abbreviation(struct bytes *b)
  */
 static bool take_unit(const struct dwarf *dwarf, struct quota_share *share, Dwarf_CU *unit)
 {
+	const Elf_Data *abbreviations = dwarf->sections[ABBREVIATIONS];
 	struct bytes b = {0};
 	Dwarf_Off offset = 0;
 	uint64_t count = 0;
@@ -454,9 +466,9 @@ static bool take_unit(const struct dwarf *dwarf, struct quota_share *share, Dwar
 
 	if (!dwarf_cu_die(unit, &entry, NULL, &offset, NULL, NULL, NULL, NULL))
 		return false;
-	if (dwarf->abbreviations && offset < dwarf->abbreviations->d_size) {
-		b.at = (const uint8_t *)dwarf->abbreviations->d_buf + offset;
-		b.end = b.at + (dwarf->abbreviations->d_size - offset);
+	if (abbreviations && offset < abbreviations->d_size) {
+		b.at = (const uint8_t *)abbreviations->d_buf + offset;
+		b.end = b.at + (abbreviations->d_size - offset);
 		while (skip_abbreviation(&b))
 			count++;
 	}
@@ -501,7 +513,8 @@ static int add_units(struct dwarf *dwarf, struct quota_share *share)
 /* Reserves room for one unit's abbreviations, which libdw reads before their number is known. */
 static int index_units(struct dwarf *dwarf, struct quota_share *share)
 {
-	size_t size = dwarf->abbreviations ? dwarf->abbreviations->d_size : 0;
+	const Elf_Data *abbreviations = dwarf->sections[ABBREVIATIONS];
+	size_t size = abbreviations ? abbreviations->d_size : 0;
 	uint64_t room = size / ABBREVIATION_MIN_BYTES * ABBREVIATION_COST;
 	int err;
 
@@ -605,31 +618,30 @@ static int open_file(struct dwarf *dwarf, int fd, struct debug_file_search *sear
 }
 
 /*
- * libdw's data of a section, under its name or that of the compressed one; NULL: none. With both,
- * it is unclear which libdw takes: -ENOEXEC.
+ * Finds libdw's data of the sections. Returns 0, or -ENOEXEC if a section is there twice, perhaps
+ * compressed once: then it is unclear which one libdw takes.
  */
-static int find_section(const struct dwarf *dwarf, const char *plain, const char *compressed,
-			Elf_Data **data)
+static int find_sections(struct dwarf *dwarf)
 {
-	Elf_Scn *section = NULL, *found = NULL;
-	size_t names = 0;
+	Elf_Scn *section = NULL, *found[SECTIONS] = {NULL};
+	const char *name;
+	GElf_Shdr header;
 
-	if (elf_getshdrstrndx(dwarf->file.elf, &names) != 0)
-		return -ENOEXEC;
-	while ((section = elf_nextscn(dwarf->file.elf, section))) {
-		const char *name;
-		GElf_Shdr header;
+	while ((section = elf_next_section(dwarf->file.elf, section, &header, &name))) {
+		const char *kind = starts_with(name, ".debug_")    ? name + strlen(".debug_")
+				   : starts_with(name, ".zdebug_") ? name + strlen(".zdebug_")
+								   : "";
 
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(dwarf->file.elf, names, header.sh_name);
-		if (!name || (strcmp(name, plain) != 0 && strcmp(name, compressed) != 0))
-			continue;
-		if (found)
-			return -ENOEXEC;
-		found = section;
+		for (int i = 0; i < SECTIONS; i++) {
+			if (header.sh_type == SHT_NOBITS || strcmp(kind, section_names[i]) != 0)
+				continue;
+			if (found[i])
+				return -ENOEXEC;
+			found[i] = section;
+		}
 	}
-	*data = found ? elf_getdata(found, NULL) : NULL;
+	for (int i = 0; i < SECTIONS; i++)
+		dwarf->sections[i] = found[i] ? elf_getdata(found[i], NULL) : NULL;
 	return 0;
 }
 
@@ -640,30 +652,20 @@ static int find_section(const struct dwarf *dwarf, const char *plain, const char
 static bool is_still_packed(const struct dwarf *dwarf)
 {
 	Elf_Scn *section = NULL;
-	size_t names = 0;
+	const char *name;
+	GElf_Shdr header;
+	GElf_Chdr how;
 
-	if (elf_getshdrstrndx(dwarf->file.elf, &names) != 0)
-		return false;
-	while ((section = elf_nextscn(dwarf->file.elf, section))) {
-		GElf_Shdr header;
-		GElf_Chdr how;
-		const char *name;
-
-		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_COMPRESSED))
-			continue;
-		name = elf_strptr(dwarf->file.elf, names, header.sh_name);
-		if (name && is_debug_section(name) && gelf_getchdr(section, &how) &&
-		    how.ch_type != ELFCOMPRESS_ZLIB)
+	while ((section = elf_next_section(dwarf->file.elf, section, &header, &name)))
+		if (header.sh_flags & SHF_COMPRESSED && is_debug_section(name) &&
+		    gelf_getchdr(section, &how) && how.ch_type != ELFCOMPRESS_ZLIB)
 			return true;
-	}
 	return false;
 }
 
 /* Makes libdw read the sections. Afterwards nothing may touch the file. */
 static int read_sections(struct dwarf *dwarf)
 {
-	int err;
-
 	dwarf->debug = dwarf_begin_elf(dwarf->file.elf, DWARF_C_READ, NULL);
 	if (is_still_packed(dwarf))
 		note_unread(dwarf, DWARF_UNREAD_COMPRESSED);
@@ -671,17 +673,7 @@ static int read_sections(struct dwarf *dwarf)
 		return -ENOEXEC;
 	close(dwarf->fd);
 	dwarf->fd = -1;
-	err = find_section(dwarf, ".debug_abbrev", ".zdebug_abbrev", &dwarf->abbreviations);
-	if (!err)
-		err = find_section(dwarf, ".debug_info", ".zdebug_info", &dwarf->entries);
-	if (!err)
-		err = find_section(dwarf, ".debug_str", ".zdebug_str", &dwarf->strings);
-	if (!err)
-		err = find_section(dwarf, ".debug_line_str", ".zdebug_line_str",
-				   &dwarf->line_strings);
-	if (!err)
-		err = find_section(dwarf, ".debug_line", ".zdebug_line", &dwarf->lines);
-	return err;
+	return find_sections(dwarf);
 }
 
 int dwarf_load(int fd, struct debug_file_search *search, struct quota_share *share,

@@ -9,13 +9,10 @@
 #include "symbolize/elf_table.h"
 #include "symbolize/go_frames.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 
 #define ENTRY_BYTES \
 	256u /* of the code at an entry point: it calls a function and, in a loader, jumps */
-
-#ifndef SHT_X86_64_UNWIND
-#define SHT_X86_64_UNWIND 0x70000001
-#endif
 
 /* A section, with an index of its functions if the file has none. */
 struct section {
@@ -64,11 +61,10 @@ void elf_cfi_free(struct elf_cfi *cfi)
 /* `header` then has the size of what was read. */
 static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr *header)
 {
-	if (elf_file_find_section(file, SHT_PROGBITS, name, header) ||
-	    elf_file_find_section(file, SHT_X86_64_UNWIND, name, header))
-		return header->sh_flags & SHF_COMPRESSED ? elf_file_read_compressed(file, header)
-							 : elf_file_read_section(file, header);
-	return NULL;
+	if (!elf_file_find_unwind_section(file, name, header))
+		return NULL;
+	return header->sh_flags & SHF_COMPRESSED ? elf_file_read_compressed(file, header)
+						 : elf_file_read_section(file, header);
 }
 
 /* Reads .debug_frame, under its name or that of the old compressed form: as read_named. */
@@ -99,13 +95,6 @@ static void note_function(void *context, const struct cfi_index_entry *entry)
 	s->index[s->index_count++] = *entry;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct cfi_index_entry *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 static void build_index(struct section *s, struct quota_share *share)
 {
 	struct indexing indexing = {.section = s, .share = share};
@@ -114,7 +103,8 @@ static void build_index(struct section *s, struct quota_share *share)
 	cfi_each_function(&s->table, note_function, &indexing);
 	if (s->index_count == 0)
 		return;
-	qsort(s->index, s->index_count, sizeof(*s->index), by_start); /* needs as much again */
+	qsort(s->index, s->index_count, sizeof(*s->index),
+	      sorted_compare); /* needs as much again */
 	quota_share_return(share, s->index_count * sizeof(*s->index));
 }
 
@@ -165,32 +155,16 @@ static void read_go_table(struct elf_cfi *cfi, const struct elf_file *file)
 	cfi->go_section = NULL;
 }
 
-/* How many functions start at or before `address`. */
-static uint32_t count_up_to(const struct section *s, uint64_t address)
-{
-	uint32_t low = 0, high = s->index_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (s->index[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static struct cfi_bounds bounds_in_section(const struct section *s, uint64_t address)
 {
 	struct cfi_bounds bounds = {.end = UINT64_MAX};
-	uint32_t count;
+	size_t count;
 
 	if (!s->frames)
 		return bounds;
 	if (s->search)
 		return cfi_find_bounds(&s->table, address);
-	count = count_up_to(s, address);
+	count = sorted_count(s->index, s->index_count, sizeof(*s->index), address);
 	if (count < s->index_count)
 		bounds.end = s->index[count].start;
 	if (count > 0 && address < s->index[count - 1].end)
@@ -199,16 +173,6 @@ static struct cfi_bounds bounds_in_section(const struct section *s, uint64_t add
 	if (count > 0)
 		bounds.start = s->index[count - 1].end;
 	return bounds;
-}
-
-static uint64_t highest(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t lowest(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* The function that a table describes at `address`, or the gap around it. */
@@ -222,8 +186,8 @@ static struct cfi_bounds described_at(const struct elf_cfi *cfi, uint64_t addres
 		return bounds;
 	if (other.is_function)
 		return other;
-	bounds.start = highest(bounds.start, other.start);
-	bounds.end = lowest(bounds.end, other.end);
+	bounds.start = larger_of(bounds.start, other.start);
+	bounds.end = smaller_of(bounds.end, other.end);
 	return bounds;
 }
 
@@ -263,38 +227,13 @@ static void add_undescribed(struct elf_cfi *cfi, const struct elf_file *file, ui
 	elf_raw_symbols_free(&raw, file);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
-}
-
 static void read_undescribed(struct elf_cfi *cfi, const struct elf_file *file)
 {
 	add_undescribed(cfi, file, SHT_SYMTAB);
 	add_undescribed(cfi, file, SHT_DYNSYM);
 	if (cfi->undescribed_count > 0)
 		qsort(cfi->undescribed, cfi->undescribed_count, sizeof(*cfi->undescribed),
-		      by_address);
-}
-
-/* The last of them that begins at or before `address`; NULL: none. */
-static const struct function *undescribed_before(const struct elf_cfi *cfi, uint64_t address)
-{
-	uint32_t low = 0, high = cfi->undescribed_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (cfi->undescribed[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? &cfi->undescribed[low - 1] : NULL;
+		      sorted_compare_pairs);
 }
 
 /* ---- loading ---- */
@@ -318,12 +257,11 @@ static int load(struct elf_file *file, struct elf_cfi **result)
 	if (!err && gelf_getehdr(file->elf, &header))
 		cfi->entry = header.e_entry;
 	elf_file_close(file);
-	if (err) {
+	if (err)
 		elf_cfi_free(cfi);
-		return err;
-	}
-	*result = cfi;
-	return 0;
+	else
+		*result = cfi;
+	return err;
 }
 
 int elf_cfi_load(int fd, struct quota_share *share, struct elf_cfi **cfi)
@@ -345,7 +283,7 @@ int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi)
 
 static int find_by_index(const struct section *s, uint64_t address, struct cfi_row *row)
 {
-	uint32_t count = count_up_to(s, address);
+	size_t count = sorted_count(s->index, s->index_count, sizeof(*s->index), address);
 
 	if (count == 0)
 		return -ENOENT;
@@ -372,31 +310,34 @@ int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi
 	return err && cfi->go_section ? go_frames_find_row(&cfi->go, address, row) : err;
 }
 
-/* The executable segment that has the byte, or NULL. */
-static const struct elf_segment *segment_at(const struct elf_cfi *cfi, uint64_t file_offset)
+/* Finds the executable segment that has a byte of the file, and its address. NULL: there is none.
+ */
+static const struct elf_segment *segment_at(const struct elf_cfi *cfi, uint64_t file_offset,
+					    uint64_t *address)
 {
 	for (uint32_t i = 0; i < cfi->segments.count; i++) {
 		const struct elf_segment *s = &cfi->segments.list[i];
 
 		if (s->is_executable && file_offset >= s->offset &&
-		    file_offset - s->offset < s->size)
+		    file_offset - s->offset < s->size) {
+			*address = s->address + (file_offset - s->offset);
 			return s;
+		}
 	}
 	return NULL;
 }
 
 struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_offset)
 {
-	const struct elf_segment *segment = segment_at(cfi, file_offset);
-	struct cfi_bounds bounds;
 	uint64_t address;
+	const struct elf_segment *segment = segment_at(cfi, file_offset, &address);
+	struct cfi_bounds bounds;
 
 	if (!segment)
 		return (struct cfi_bounds){0};
-	address = segment->address + (file_offset - segment->offset);
 	bounds = described_at(cfi, address);
-	bounds.start = highest(bounds.start, segment->address);
-	bounds.end = lowest(bounds.end, segment->address + segment->size);
+	bounds.start = larger_of(bounds.start, segment->address);
+	bounds.end = smaller_of(bounds.end, segment->address + segment->size);
 	bounds.start += segment->offset - segment->address;
 	bounds.end += segment->offset - segment->address;
 	return bounds;
@@ -404,15 +345,18 @@ struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_o
 
 bool elf_cfi_find_symbol(const struct elf_cfi *cfi, uint64_t file_offset, uint64_t *start)
 {
-	const struct elf_segment *segment = segment_at(cfi, file_offset);
-	const struct function *function;
 	uint64_t address;
+	const struct elf_segment *segment = segment_at(cfi, file_offset, &address);
+	const struct function *function;
+	size_t count;
 
 	if (!segment)
 		return false;
-	address = segment->address + (file_offset - segment->offset);
-	function = undescribed_before(cfi, address);
-	if (!function || address >= function->end || function->start < segment->address)
+	count = sorted_count(cfi->undescribed, cfi->undescribed_count, sizeof(*function), address);
+	if (count == 0)
+		return false;
+	function = &cfi->undescribed[count - 1];
+	if (address >= function->end || function->start < segment->address)
 		return false;
 	*start = function->start - segment->address + segment->offset;
 	return true;
@@ -420,13 +364,12 @@ bool elf_cfi_find_symbol(const struct elf_cfi *cfi, uint64_t file_offset, uint64
 
 bool elf_cfi_is_entry(const struct elf_cfi *cfi, uint64_t file_offset)
 {
-	const struct elf_segment *segment = segment_at(cfi, file_offset);
-	struct cfi_bounds bounds;
 	uint64_t address;
+	const struct elf_segment *segment = segment_at(cfi, file_offset, &address);
+	struct cfi_bounds bounds;
 
 	if (!segment || cfi->entry == 0)
 		return false;
-	address = segment->address + (file_offset - segment->offset);
 	if (address < cfi->entry || address - cfi->entry >= ENTRY_BYTES)
 		return false;
 	bounds = described_at(cfi, address);

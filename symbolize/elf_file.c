@@ -7,10 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
 #include "symbolize/util/file_io.h"
+
+#ifndef SHT_X86_64_UNWIND
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
 
 /*
  * Checks a value that libelf trusts: if the header's own 16-bit count is 0, it allocates as many
@@ -120,6 +125,17 @@ int elf_file_open_memory(struct elf_file *file, const void *image, size_t size)
 	return check(file);
 }
 
+const void *elf_vdso(size_t *size)
+{
+	const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = image;
+
+	if (!image || header->e_ident[EI_CLASS] != ELFCLASS64)
+		return NULL;
+	*size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	return image;
+}
+
 void elf_file_close(struct elf_file *file)
 {
 	elf_end(file->elf);
@@ -225,26 +241,45 @@ void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header,
 	free(copy);
 }
 
+Elf_Scn *elf_next_section(Elf *elf, Elf_Scn *section, GElf_Shdr *header, const char **name)
+{
+	size_t names = 0;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		*name = gelf_getshdr(section, header) ? elf_strptr(elf, names, header->sh_name)
+						      : NULL;
+		if (*name)
+			return section;
+	}
+	return NULL;
+}
+
 Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,
 			       GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
-	size_t names = 0;
+	const char *found;
 
-	if (name && elf_getshdrstrndx(file->elf, &names) != 0)
+	if (!name) {
+		while ((section = elf_nextscn(file->elf, section)))
+			if (gelf_getshdr(section, header) && header->sh_type == type)
+				return section;
 		return NULL;
-	while ((section = elf_nextscn(file->elf, section))) {
-		const char *found;
-
-		if (!gelf_getshdr(section, header) || header->sh_type != type)
-			continue;
-		if (!name)
-			return section;
-		found = elf_strptr(file->elf, names, header->sh_name);
-		if (found && strcmp(found, name) == 0)
-			return section;
 	}
+	while ((section = elf_next_section(file->elf, section, header, &found)))
+		if (header->sh_type == type && strcmp(found, name) == 0)
+			return section;
 	return NULL;
+}
+
+Elf_Scn *elf_file_find_unwind_section(const struct elf_file *file, const char *name,
+				      GElf_Shdr *header)
+{
+	Elf_Scn *section = elf_file_find_section(file, SHT_PROGBITS, name, header);
+
+	return section ? section : elf_file_find_section(file, SHT_X86_64_UNWIND, name, header);
 }
 
 int elf_file_read_segments(const struct elf_file *file, struct elf_segments *segments)

@@ -36,6 +36,12 @@ int elf_file_open_memory(struct elf_file *file, const void *image, size_t size);
 void elf_file_close(struct elf_file *file);
 
 /*
+ * Returns the image of this process's vDSO, which is that of all 64-bit processes of the kernel.
+ * NULL: there is none, or this process has 32 bits.
+ */
+const void *elf_vdso(size_t *size);
+
+/*
  * A malloc'd copy of a section, followed by a NUL that the size in `header` does not include; NULL
  * if its contents are not acceptable, or out of memory. The caller frees it, with
  * elf_file_free_section to return its bytes to the share.
@@ -60,9 +66,19 @@ void build_id_text(const unsigned char *id, size_t size, char text[BUILD_ID_TEXT
 /* The file's own (its GNU note); "" if it has none, or a longer one. */
 void elf_file_build_id(const struct elf_file *file, char text[BUILD_ID_TEXT]);
 
-/* The section with this type and (unless NULL) name, and its header; NULL: none. */
+/* Finds the first section with this type and (unless NULL) name. Returns NULL if there is none. */
 Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,
 			       GElf_Shdr *header);
+
+/* Finds .eh_frame or .eh_frame_hdr, whose type depends on the linker. */
+Elf_Scn *elf_file_find_unwind_section(const struct elf_file *file, const char *name,
+				      GElf_Shdr *header);
+
+/*
+ * Returns the next section behind `section` (NULL: the first) that has a header and a name; NULL at
+ * the end.
+ */
+Elf_Scn *elf_next_section(Elf *elf, Elf_Scn *section, GElf_Shdr *header, const char **name);
 
 struct elf_segment {
 	uint64_t offset, size, address;

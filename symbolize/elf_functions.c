@@ -6,10 +6,7 @@
 #include <string.h>
 #include "symbolize/cfi.h"
 #include "symbolize/util/array.h"
-
-#ifndef SHT_X86_64_UNWIND
-#define SHT_X86_64_UNWIND 0x70000001
-#endif
+#include "symbolize/util/sorted.h"
 
 /* An array of twice its size while it grows. */
 #define FUNCTION_COST (2 * sizeof(struct elf_function))
@@ -39,15 +36,6 @@ static void add_function(void *context, const struct cfi_index_entry *entry)
 	f->list[f->count++] = (struct elf_function){entry->start, entry->end};
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	const struct elf_function *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
-}
-
 /* Keeps the longest of functions with one start; cuts each where the next begins. */
 static void make_disjoint(struct elf_functions *f)
 {
@@ -73,8 +61,7 @@ int elf_functions_read(struct elf_functions *functions, const struct elf_file *f
 
 	*functions = (struct elf_functions){0};
 	if (gelf_getclass(file->elf) != ELFCLASS64 ||
-	    (!elf_file_find_section(file, SHT_PROGBITS, ".eh_frame", &header) &&
-	     !elf_file_find_section(file, SHT_X86_64_UNWIND, ".eh_frame", &header)))
+	    !elf_file_find_unwind_section(file, ".eh_frame", &header))
 		return 0;
 	frames = elf_file_read_section(file, &header);
 	if (!frames)
@@ -86,7 +73,7 @@ int elf_functions_read(struct elf_functions *functions, const struct elf_file *f
 	elf_file_free_section(file, &header, frames);
 	if (functions->count > 0)
 		qsort(functions->list, functions->count, sizeof(*functions->list),
-		      compare_functions);
+		      sorted_compare_pairs);
 	make_disjoint(functions);
 	fitting = realloc(functions->list, (functions->count + 1) * sizeof(*fitting));
 	if (fitting)
@@ -97,32 +84,16 @@ int elf_functions_read(struct elf_functions *functions, const struct elf_file *f
 	return reading.has_failed ? -ENOMEM : 0;
 }
 
-/* The number of functions that begin at `address` or before. */
-static uint32_t count_up_to(const struct elf_functions *f, uint64_t address)
-{
-	uint32_t low = 0, high = f->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (f->list[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 const struct elf_function *elf_functions_find(const struct elf_functions *f, uint64_t address)
 {
-	uint32_t count = count_up_to(f, address);
+	size_t count = sorted_count(f->list, f->count, sizeof(*f->list), address);
 
 	return count > 0 && address < f->list[count - 1].end ? &f->list[count - 1] : NULL;
 }
 
 uint64_t elf_functions_next(const struct elf_functions *f, uint64_t address)
 {
-	uint32_t count = count_up_to(f, address);
+	size_t count = sorted_count(f->list, f->count, sizeof(*f->list), address);
 
 	return count < f->count ? f->list[count].start : UINT64_MAX;
 }

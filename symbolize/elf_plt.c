@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 
 #define STUB_SIZE 16
 #define SHORT_STUB_SIZE 8 /* in .plt.got without IBT */
@@ -26,13 +27,6 @@ struct slots {
 	struct slot *list;
 	uint32_t count, capacity;
 };
-
-static int compare_slots(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
 
 /* Returns whether the dynamic linker stores a function's address there. */
 static bool is_slot(const char *relocations, size_t i, Elf64_Rela *rela)
@@ -87,7 +81,7 @@ static int read_slots(struct slots *slots, const struct elf_file *file)
 		elf_file_free_section(file, &header, relocations);
 	}
 	if (slots->count > 0)
-		qsort(slots->list, slots->count, sizeof(*slots->list), compare_slots);
+		qsort(slots->list, slots->count, sizeof(*slots->list), sorted_compare);
 	return err;
 }
 
@@ -119,7 +113,7 @@ static const char *name_of_slot(const struct slots *slots, uint64_t address,
 
 	if (address == 0 || slots->count == 0)
 		return NULL;
-	slot = bsearch(&key, slots->list, slots->count, sizeof(key), compare_slots);
+	slot = bsearch(&key, slots->list, slots->count, sizeof(key), sorted_compare);
 	if (!slot || !elf_raw_symbols_get(names->symbols, slot->symbol, &symbol) ||
 	    symbol.st_name >= names->strings->size || names->strings->text[symbol.st_name] == '\0')
 		return NULL;

@@ -11,6 +11,7 @@
 #include "symbolize/elf_functions.h"
 #include "symbolize/elf_table.h"
 #include "symbolize/util/range_table.h"
+#include "symbolize/util/sorted.h"
 
 /*
  * Names in a hostile file can all be as long as the file; aliases are compared up to this length.
@@ -77,13 +78,6 @@ static int compare_aliases(const struct elf_candidate *x, const struct elf_candi
 	return strncmp(x->name, y->name, COMPARED_NAME);
 }
 
-static int compare_address(const void *a, const void *b)
-{
-	const struct elf_candidate *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
 /*
  * Keeps one symbol per address; it inherits size and section end from its aliases if it has none.
  */
@@ -112,11 +106,6 @@ static void choose_names(struct elf_table *symbols)
 	symbols->count = kept;
 }
 
-static uint64_t lower(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The end of a symbol without a size; 0: unusable. */
 static uint64_t end_of_unsized(const struct elf_syms *syms, size_t i, uint64_t sized_end)
 {
@@ -127,14 +116,15 @@ static uint64_t end_of_unsized(const struct elf_syms *syms, size_t i, uint64_t s
 	if (symbol->address < sized_end)
 		return 0;
 	if (i + 1 < syms->symbols.count)
-		end = lower(end, symbol[1].address);
+		end = smaller_of(end, symbol[1].address);
 	function = elf_functions_find(&syms->functions, symbol->address);
 	if (function)
-		return lower(end, function->end);
+		return smaller_of(end, function->end);
 	if (syms->is_stripped)
-		end = lower(end, symbol->address +
+		end = smaller_of(end,
+				 symbol->address +
 					 (symbol->type == STT_NOTYPE ? 1 : ELF_SYMS_UNSIZED_MAX));
-	return lower(end, elf_functions_next(&syms->functions, symbol->address));
+	return smaller_of(end, elf_functions_next(&syms->functions, symbol->address));
 }
 
 static int build_table(struct elf_syms *syms, struct quota_share *share)
@@ -148,7 +138,7 @@ static int build_table(struct elf_syms *syms, struct quota_share *share)
 
 	if (symbols->count == 0)
 		return 0;
-	qsort(symbols->list, symbols->count, sizeof(*symbols->list), compare_address);
+	qsort(symbols->list, symbols->count, sizeof(*symbols->list), sorted_compare);
 	choose_names(symbols);
 	ranges = calloc(symbols->count, sizeof(*ranges));
 	if (!ranges)
@@ -303,56 +293,44 @@ static int add_all_symbols(struct elf_syms *syms, const struct elf_file *file,
 	return err < 0 ? err : 0;
 }
 
-static int load(const struct elf_file *file, struct debug_file_search *search,
-		struct elf_syms **result)
+/* Loads the symbols of an open file, and closes it. */
+static int load(struct elf_file *file, struct debug_file_search *search, struct elf_syms **result)
 {
 	struct elf_syms *syms = calloc(1, sizeof(*syms));
-	int err = -ENOMEM;
+	int err = syms ? elf_file_read_segments(file, &syms->segments) : -ENOMEM;
 
-	if (!syms)
-		return err;
-	elf_file_build_id(file, syms->build_id);
-	err = elf_file_read_segments(file, &syms->segments);
-	if (!err)
+	if (!err) {
+		elf_file_build_id(file, syms->build_id);
 		err = add_all_symbols(syms, file, search);
+	}
 	if (!err)
 		err = elf_functions_read(&syms->functions, file);
 	if (!err)
 		err = build_table(syms, file->share);
-	if (err) {
+	elf_file_close(file);
+	if (err)
 		elf_syms_free(syms);
-		return err;
-	}
-	*result = syms;
-	return 0;
+	else
+		*result = syms;
+	return err;
 }
 
 int elf_syms_load(int fd, struct debug_file_search *search, struct quota_share *share,
 		  struct elf_syms **syms)
 {
 	struct elf_file file;
-	int err;
+	int err = elf_file_open(&file, fd);
 
-	err = elf_file_open(&file, fd);
-	if (err)
-		return err;
 	file.share = share;
-	err = load(&file, search, syms);
-	elf_file_close(&file);
-	return err;
+	return err ? err : load(&file, search, syms);
 }
 
 int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms)
 {
 	struct elf_file file;
-	int err;
+	int err = elf_file_open_memory(&file, image, size);
 
-	err = elf_file_open_memory(&file, image, size);
-	if (err)
-		return err;
-	err = load(&file, NULL, syms);
-	elf_file_close(&file);
-	return err;
+	return err ? err : load(&file, NULL, syms);
 }
 
 const char *elf_syms_build_id(const struct elf_syms *syms)

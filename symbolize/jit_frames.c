@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/jit_frames.h"
 
+#include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbolize/cfi_bytes.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 
 /* The section's address where the code's is not known: functions begin below it. */
 #define BEHIND_CODE (UINT64_C(1) << 62)
-
-/* Pointer encodings, as in cfi.c. */
-#define ENC_FORMAT 0x0fu
-#define ENC_ABSOLUTE 0x00u
-#define ENC_U64 0x04u
-#define ENC_S64 0x0cu
 
 struct jit_frames {
 	bool is_placed;
@@ -70,7 +66,8 @@ static bool read_address(const uint8_t *header, size_t size, uint64_t *address)
 	encoding = bytes_u8(&b);
 	bytes_u16(&b);
 	*address = bytes_u64(&b);
-	return !b.bad && (encoding == ENC_ABSOLUTE || encoding == ENC_U64 || encoding == ENC_S64);
+	return !b.bad && (encoding == DW_EH_PE_absptr || encoding == DW_EH_PE_udata8 ||
+			  encoding == DW_EH_PE_sdata8);
 }
 
 static bool take(struct jit_frames *f, size_t bytes)
@@ -93,13 +90,6 @@ static void note_function(void *context, const struct cfi_index_entry *entry)
 	f->index[f->count++] = *entry;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct cfi_index_entry *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* Most records have one function: gives back the room for others. */
 static void fit_index(struct jit_frames *f)
 {
@@ -117,7 +107,7 @@ static int list_functions(struct jit_frames *f)
 	if (f->count == 0)
 		return -EBADMSG;
 	fit_index(f);
-	qsort(f->index, f->count, sizeof(*f->index), by_start);
+	qsort(f->index, f->count, sizeof(*f->index), sorted_compare);
 	return 0;
 }
 
@@ -189,26 +179,10 @@ static uint64_t address_in(const struct jit_frames *f, const struct jit_range *c
 	return f->is_placed ? pc : pc - behind + BEHIND_CODE;
 }
 
-/* How many functions begin at or before an address. */
-static uint32_t count_up_to(const struct jit_frames *f, uint64_t address)
-{
-	uint32_t low = 0, high = f->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (f->index[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 bool jit_frames_describe(const struct jit_frames *f, const struct jit_range *code)
 {
 	uint64_t first = address_in(f, code, code->start), last = first + code->size - 1;
-	uint32_t count = count_up_to(f, last);
+	size_t count = sorted_count(f->index, f->count, sizeof(*f->index), last);
 
 	if (code->size == 0 || last < first || count == 0)
 		return false;
@@ -222,7 +196,7 @@ int jit_frames_find_row(const struct jit_frames *f, const struct jit_range *code
 			struct cfi_row *row)
 {
 	uint64_t address = address_in(f, code, pc);
-	uint32_t count = count_up_to(f, address);
+	size_t count = sorted_count(f->index, f->count, sizeof(*f->index), address);
 
 	if (count == 0)
 		return -ENOENT;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "symbolize/util/file_io.h"
+#include "symbolize/util/sorted.h"
 
 struct ksym {
 	uint64_t address;
@@ -135,19 +136,11 @@ int ksyms_load(struct ksyms **ksyms)
 
 const char *ksyms_find(const struct ksyms *ksyms, uint64_t address)
 {
-	size_t low = 0, high = ksyms->count;
+	size_t count = sorted_count(ksyms->list, ksyms->count, sizeof(*ksyms->list), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ksyms->list[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address - ksyms->list[low - 1].address >= KSYMS_MAX_FUNCTION)
+	if (count == 0 || address - ksyms->list[count - 1].address >= KSYMS_MAX_FUNCTION)
 		return NULL;
-	return ksyms->list[low - 1].name;
+	return ksyms->list[count - 1].name;
 }
 
 void ksyms_free(struct ksyms *ksyms)

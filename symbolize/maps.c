@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/table_quota.h"
 #include "symbolize/util/text.h"
 
@@ -36,17 +37,10 @@ void map_table_drop(struct map_table *table)
 
 uint32_t map_table_position(const struct map_table *table, uint64_t address)
 {
-	uint32_t low = 0, high = table->count;
+	uint32_t count = (uint32_t)sorted_count(table->entries, table->count,
+						sizeof(*table->entries), address);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (table->entries[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count > 0 && address < table->entries[count - 1].end ? count - 1 : count;
 }
 
 /* For `count` entries in all. 0; -ENOSPC: the budget has none for them; -ENOMEM. */
@@ -158,20 +152,13 @@ struct map_entry *map_table_edit(struct map_table *table, const struct map_entry
 static bool take_number(char **at, unsigned int base, char end, uint64_t *value)
 {
 	const char *begin = *at;
+	int digit;
 
 	*value = 0;
-	for (;; (*at)++) {
-		unsigned int digit;
-
-		if (**at >= '0' && **at <= '9')
-			digit = (unsigned int)(**at - '0');
-		else if (**at >= 'a' && **at <= 'f')
-			digit = (unsigned int)(**at - 'a') + 10;
-		else
-			break;
-		if (digit >= base || *value > (UINT64_MAX - digit) / base)
+	for (; (digit = hex_digit(**at)) >= 0; (*at)++) {
+		if ((unsigned int)digit >= base || *value > (UINT64_MAX - (uint64_t)digit) / base)
 			return false;
-		*value = *value * base + digit;
+		*value = *value * base + (uint64_t)digit;
 	}
 	if (*at == begin || **at != end)
 		return false;

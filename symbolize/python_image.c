@@ -49,6 +49,7 @@ static uint32_t version_of_name(const char *path)
 struct reader {
 	struct elf_file elf;
 	int fd;
+	struct elf_segments segments;
 	GElf_Sym symbols[SYMBOLS]; /* st_value 0: not there */
 };
 
@@ -101,40 +102,34 @@ static int find_symbols(struct reader *r, const char *path)
 
 static void find_segments(struct reader *r, struct python_image *image)
 {
-	GElf_Phdr p;
-	size_t n = 0;
+	for (uint32_t i = 0; i < r->segments.count; i++) {
+		const struct elf_segment *s = &r->segments.list[i];
 
-	if (elf_getphdrnum(r->elf.elf, &n) != 0)
-		return;
-	for (size_t i = 0; i < n && i < ELF_FILE_MAX_SEGMENTS; i++)
-		if (gelf_getphdr(r->elf.elf, (int)i, &p) && p.p_type == PT_LOAD &&
-		    p.p_flags & PF_X && p.p_filesz > 0 && image->segment_count < PYTHON_SEGMENTS)
+		if (s->is_executable && s->size > 0 && image->segment_count < PYTHON_SEGMENTS)
 			image->segments[image->segment_count++] =
-				(struct python_segment){p.p_vaddr, p.p_offset, p.p_filesz};
+				(struct python_segment){s->address, s->offset, s->size};
+	}
 }
 
-/* The segment with this many bytes in the file at `address`. */
-static bool find_segment(struct reader *r, uint64_t address, uint64_t size, GElf_Phdr *segment)
+/* Finds the segment with this many bytes in the file at `address`. */
+static const struct elf_segment *find_segment(const struct reader *r, uint64_t address,
+					      uint64_t size)
 {
-	size_t n = 0;
+	for (uint32_t i = 0; i < r->segments.count; i++) {
+		const struct elf_segment *s = &r->segments.list[i];
 
-	if (elf_getphdrnum(r->elf.elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n && i < ELF_FILE_MAX_SEGMENTS; i++)
-		if (gelf_getphdr(r->elf.elf, (int)i, segment) && segment->p_type == PT_LOAD &&
-		    address >= segment->p_vaddr && size <= segment->p_filesz &&
-		    address - segment->p_vaddr <= segment->p_filesz - size)
-			return true;
-	return false;
+		if (address >= s->address && size <= s->size &&
+		    address - s->address <= s->size - size)
+			return s;
+	}
+	return NULL;
 }
 
 static int read_at(struct reader *r, uint64_t address, void *out, uint64_t size)
 {
-	GElf_Phdr segment;
+	const struct elf_segment *s = find_segment(r, address, size);
 
-	if (!find_segment(r, address, size, &segment))
-		return -ENOEXEC;
-	return read_exactly(r->fd, out, size, segment.p_offset + (address - segment.p_vaddr));
+	return s ? read_exactly(r->fd, out, size, s->offset + (address - s->address)) : -ENOEXEC;
 }
 
 static int read_version(struct reader *r, const char *path, struct python_image *image)
@@ -164,10 +159,9 @@ static int read_version(struct reader *r, const char *path, struct python_image 
 
 static char *read_section(struct reader *r, const char *name, GElf_Shdr *header)
 {
-	if (!elf_file_find_section(&r->elf, SHT_PROGBITS, name, header) &&
-	    !elf_file_find_section(&r->elf, SHT_X86_64_UNWIND, name, header))
-		return NULL;
-	return elf_file_read_section(&r->elf, header);
+	return elf_file_find_unwind_section(&r->elf, name, header)
+		       ? elf_file_read_section(&r->elf, header)
+		       : NULL;
 }
 
 /* As in elf_cfi, but temporary. The caller frees `frames` and `index`. */
@@ -195,18 +189,20 @@ static void find_loop(struct reader *r, struct python_image *image)
 	const GElf_Sym *symbol = &r->symbols[SYMBOL_LOOP];
 	struct python_loop *loop = &image->loop;
 	struct cfi_table table;
-	GElf_Phdr segment;
+	const struct elf_segment *segment;
 	char *frames = NULL, *index = NULL;
 	uint8_t *code;
 
-	if (symbol->st_size == 0 || symbol->st_size > LOOP_BYTES_MAX ||
-	    !find_segment(r, symbol->st_value, symbol->st_size, &segment))
+	if (symbol->st_size == 0 || symbol->st_size > LOOP_BYTES_MAX)
+		return;
+	segment = find_segment(r, symbol->st_value, symbol->st_size);
+	if (!segment)
 		return;
 	loop->parts[0].start = symbol->st_value;
 	loop->parts[0].end = symbol->st_value + symbol->st_size;
 	loop->count = 1;
-	loop->module_start = segment.p_vaddr;
-	loop->module_end = segment.p_vaddr + segment.p_filesz;
+	loop->module_start = segment->address;
+	loop->module_end = segment->address + segment->size;
 	code = malloc(symbol->st_size);
 	if (!code)
 		return;
@@ -239,7 +235,9 @@ int python_image_read(int fd, const char *path, struct quota_share *share,
 	if (err)
 		return err;
 	r.elf.share = share;
-	err = find_symbols(&r, path);
+	err = elf_file_read_segments(&r.elf, &r.segments);
+	if (!err)
+		err = find_symbols(&r, path);
 	if (!err) {
 		image->runtime = r.symbols[SYMBOL_RUNTIME].st_value;
 		image->runtime_bytes = r.symbols[SYMBOL_RUNTIME].st_size;
@@ -255,6 +253,7 @@ int python_image_read(int fd, const char *path, struct quota_share *share,
 		    (image->loop.count == 0 && !python_offsets_have_anchors(&image->offsets)))
 			err = -ENOEXEC;
 	}
+	free(r.segments.list);
 	elf_file_close(&r.elf);
 	return err;
 }

@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The ranges at the sweep's position (and some that have ended), highest priority first. */
+#include "symbolize/util/sorted.h"
+
+/* Ranges at the position of the sweep, and some that have ended, highest priority first. */
 struct heap {
 	const struct range **items;
 	size_t count;
@@ -49,10 +51,9 @@ static void heap_pop(struct heap *heap)
 static int compare_start(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
+	int order = sorted_compare(a, b);
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->priority < y->priority ? -1 : x->priority > y->priority;
+	return order ? order : (x->priority > y->priority) - (x->priority < y->priority);
 }
 
 static void emit(struct range_table *table, uint64_t start, uint64_t end,
@@ -69,7 +70,10 @@ static void emit(struct range_table *table, uint64_t start, uint64_t end,
 	table->pieces[table->count++].end = end;
 }
 
-/* Each round takes a range from the input or drops one from the heap: at most 2n rounds. */
+/*
+ * Sweeps over the ranges. Each round takes a range from the input or drops one from the heap: at
+ * most 2n rounds.
+ */
 static void sweep(struct range_table *table, const struct range *ranges, size_t count,
 		  struct heap *heap)
 {
@@ -135,19 +139,10 @@ out:
 
 uint32_t range_table_find(const struct range_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->count;
+	size_t count = sorted_count(table->pieces, table->count, sizeof(*table->pieces), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->pieces[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == table->count || address < table->pieces[low].start)
-		return RANGE_NONE;
-	return table->pieces[low].id;
+	return count > 0 && address < table->pieces[count - 1].end ? table->pieces[count - 1].id
+								   : RANGE_NONE;
 }
 
 void range_table_release(struct range_table *table)

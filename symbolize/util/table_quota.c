@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/util/table_quota.h"
 
+#include "symbolize/util/sorted.h"
+
 #define CLOSED (UINT64_C(1) << 63)
 
 void quota_share_open(struct quota_share *share, uint64_t bytes)
@@ -48,33 +50,29 @@ void table_quota_open(struct table_quota *quota)
 	};
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t shared_left(const struct table_quota *quota)
 {
 	if (!quota->shared_used)
 		return UINT64_MAX;
-	return quota->shared_most - smaller(quota->shared_most, *quota->shared_used);
+	return quota->shared_most - smaller_of(quota->shared_most, *quota->shared_used);
 }
 
 void table_quota_lend(const struct table_quota *quota, struct quota_share *share, uint64_t most)
 {
-	most = smaller(most, shared_left(quota));
-	quota_share_open(share, smaller(most, smaller(quota->resident_left, quota->run_left)));
+	most = smaller_of(most, shared_left(quota));
+	quota_share_open(share,
+			 smaller_of(most, smaller_of(quota->resident_left, quota->run_left)));
 }
 
 uint64_t table_quota_settle(struct table_quota *quota, struct quota_share *share, bool keeps)
 {
 	uint64_t held = quota_share_close(share);
 
-	quota->run_left -= smaller(quota->run_left, atomic_load(&share->total));
+	quota->run_left -= smaller_of(quota->run_left, atomic_load(&share->total));
 	quota->refused += atomic_load(&share->was_refused);
 	if (!keeps)
 		return 0;
-	quota->resident_left -= smaller(quota->resident_left, held);
+	quota->resident_left -= smaller_of(quota->resident_left, held);
 	if (quota->shared_used)
 		*quota->shared_used += held;
 	return held;
@@ -89,7 +87,7 @@ void table_quota_free(struct table_quota *quota, uint64_t bytes)
 
 bool table_quota_take_maps(struct table_quota *quota, uint64_t bytes)
 {
-	if (bytes > smaller(quota->maps_left, shared_left(quota)))
+	if (bytes > smaller_of(quota->maps_left, shared_left(quota)))
 		return false;
 	quota->maps_left -= bytes;
 	if (quota->shared_used)
