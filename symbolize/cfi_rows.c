@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/cfi_rows.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
+
+#include "symbolize/elf_file.h"
+#include "symbolize/util/sorted.h"
 
 #define CACHE_SIZE 16384u /* a power of two */
 
@@ -27,30 +28,24 @@ void cfi_rows_release(struct cfi_rows *rows)
 /* One image for all processes of a kernel. */
 static const struct elf_cfi *vdso_cfi(struct cfi_rows *rows)
 {
-	const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-	const Elf64_Ehdr *header = image;
+	size_t size;
+	const void *image = rows->tried_vdso ? NULL : elf_vdso(&size);
 
-	if (!rows->tried_vdso && image && header->e_ident[EI_CLASS] == ELFCLASS64)
-		elf_cfi_load_memory(image,
-				    header->e_shoff + (size_t)header->e_shnum * header->e_shentsize,
-				    &rows->vdso);
+	if (image)
+		elf_cfi_load_memory(image, size, &rows->vdso);
 	rows->tried_vdso = true;
 	return rows->vdso;
 }
 
-static const struct elf_cfi *cfi_of(struct cfi_rows *rows, struct modules *modules, uint32_t index)
+const struct elf_cfi *cfi_rows_tables(struct cfi_rows *rows, struct modules *modules,
+				      uint32_t module)
 {
 	const struct module_file *file;
 
-	if (index == MODULE_VDSO)
+	if (module == MODULE_VDSO)
 		return vdso_cfi(rows);
-	file = modules_load(modules, index, TABLE_CFI);
+	file = modules_load(modules, module, TABLE_CFI);
 	return file ? file->cfi : NULL;
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
 }
 
 const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modules,
@@ -72,44 +67,13 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
 	    slot->module != code.module) {
 		if (rows->cost_left == 0)
 			return NULL;
-		cfi = cfi_of(rows, modules, code.module);
+		cfi = cfi_rows_tables(rows, modules, code.module);
 		slot->offset = offset;
 		slot->module = code.module;
 		slot->row.cost = 0;
 		slot->state = cfi && elf_cfi_find_row(cfi, offset, &slot->row) == 0 ? CACHED_ROW
 										    : CACHED_NO_ROW;
-		rows->cost_left -= smaller(rows->cost_left, slot->row.cost);
+		rows->cost_left -= (uint32_t)smaller_of(rows->cost_left, slot->row.cost);
 	}
 	return slot->state == CACHED_ROW ? &slot->row : NULL;
-}
-
-static const struct elf_cfi *tables_of(struct cfi_rows *rows, struct modules *modules,
-				       struct code_ref code)
-{
-	if (code.module == MODULE_UNKNOWN || code.module == MODULE_JIT)
-		return NULL;
-	return cfi_of(rows, modules, code.module);
-}
-
-bool cfi_rows_find_symbol(struct cfi_rows *rows, struct modules *modules, struct code_ref code,
-			  uint64_t *start)
-{
-	const struct elf_cfi *cfi = tables_of(rows, modules, code);
-
-	return cfi && elf_cfi_find_symbol(cfi, code.offset, start);
-}
-
-bool cfi_rows_is_entry(struct cfi_rows *rows, struct modules *modules, struct code_ref code)
-{
-	const struct elf_cfi *cfi = tables_of(rows, modules, code);
-
-	return cfi && elf_cfi_is_entry(cfi, code.offset);
-}
-
-struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
-				       struct code_ref code)
-{
-	const struct elf_cfi *cfi = tables_of(rows, modules, code);
-
-	return cfi ? elf_cfi_find_bounds(cfi, code.offset) : (struct cfi_bounds){.end = UINT64_MAX};
 }

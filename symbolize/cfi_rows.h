@@ -29,20 +29,10 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
 				    struct code_ref code, bool is_return_address);
 
 /*
- * The function at `code`, as file offsets, or the gap around it that no table describes; all of the
- * file if it has no tables.
+ * Returns the call-frame information of a module, loaded at its first use; NULL: there is none.
  */
-struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
-				       struct code_ref code);
-
-/* Returns whether the code follows its file's entry point: elf_cfi_is_entry. */
-bool cfi_rows_is_entry(struct cfi_rows *rows, struct modules *modules, struct code_ref code);
-
-/*
- * Finds where the function at `code` begins, as a file offset, by its symbol: elf_cfi_find_symbol.
- */
-bool cfi_rows_find_symbol(struct cfi_rows *rows, struct modules *modules, struct code_ref code,
-			  uint64_t *start);
+const struct elf_cfi *cfi_rows_tables(struct cfi_rows *rows, struct modules *modules,
+				      uint32_t module);
 
 void cfi_rows_release(struct cfi_rows *rows);
 

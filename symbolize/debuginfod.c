@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,10 +11,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "symbolize/util/bounded_call.h"
 #include "symbolize/util/monotonic.h"
 
 #define CLIENT "debuginfod-find"
@@ -54,17 +53,6 @@ static bool is_possible(void)
 	       !is_borrowed_root();
 }
 
-/* Gives up root's capabilities: the client loads libraries by its environment. */
-static bool drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
-
-	/* user 0 would get them back with the client */
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       syscall(SYS_capset, &header, none) == 0;
-}
-
 /*
  * Becomes the client, in its own process group, with default signals and its output to `output`.
  * Closes everything else: the client may be stuck where it cannot be killed.
@@ -86,7 +74,8 @@ static void run_client(const char *build_id, int output)
 	dup2(output, STDOUT_FILENO);
 	close_range(STDERR_FILENO + 1, ~0u, 0);
 	setrlimit(RLIMIT_FSIZE, &limit); /* fails where there is a lower one */
-	if (drop_capabilities())
+	/* without new privileges, user 0 does not get its capabilities back with the client */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && bounded_drop_capabilities())
 		execlp(CLIENT, CLIENT, "debuginfo", build_id, (char *)NULL);
 	_exit(NOT_STARTED);
 }

@@ -472,12 +472,10 @@ static bool cut_clone_suffix(const char *name, size_t *length)
 					       ".lto_priv", ".cold",      ".clone", ".localalias",
 					       ".__uniq",   ".resolver"};
 	static const char *const bare[] = {".cold", ".localalias", ".part", ".isra", ".constprop"};
-	size_t digits = *length;
+	size_t before = *length - count_last_digits(name, *length);
 
-	while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
-		digits--;
-	if (digits < *length && digits > 1 && name[digits - 1] == '.') {
-		size_t stem = digits - 1;
+	if (before < *length && before > 1 && name[before - 1] == '.') {
+		size_t stem = before - 1;
 
 		for (size_t i = 0; i < sizeof(numbered) / sizeof(*numbered); i++) {
 			if (cut_suffix(name, &stem, numbered[i])) {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/frame_naming.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "symbolize/ksyms.h"
@@ -118,25 +116,15 @@ static const char *name_of_kernel(struct naming *n, uint64_t address)
 	return symbol ? readable(n, symbol, NULL) : NULL;
 }
 
-/* All 64-bit processes of a kernel have the same vDSO, so ours provides the names. */
-static void load_vdso(struct naming *n)
-{
-	const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-	const Elf64_Ehdr *header = image;
-
-	n->tried_vdso = true;
-	if (!image || header->e_ident[EI_CLASS] != ELFCLASS64)
-		return;
-	elf_syms_load_memory(image, header->e_shoff + (size_t)header->e_shnum * header->e_shentsize,
-			     &n->vdso);
-}
-
 static const char *name_of_vdso(struct naming *n, uint64_t offset)
 {
+	size_t size;
+	const void *image = n->tried_vdso ? NULL : elf_vdso(&size);
 	struct elf_symbol symbol;
 
-	if (!n->tried_vdso)
-		load_vdso(n);
+	if (image)
+		elf_syms_load_memory(image, size, &n->vdso);
+	n->tried_vdso = true;
 	if (!n->vdso || !elf_syms_find(n->vdso, offset, &symbol))
 		return NULL;
 	return readable(n, symbol.name, NULL);

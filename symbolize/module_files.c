@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "symbolize/util/array.h"
 
@@ -264,24 +263,6 @@ void module_file_load(struct module_files *files, struct module_file *file, enum
 	free(job);
 }
 
-struct read_job {
-	struct bounded_job job;
-	uint64_t offset;
-	uint32_t size, done;
-	uint8_t bytes[MODULE_FILE_READ_MAX];
-};
-
-static void run_read(struct bounded_job *opaque)
-{
-	struct read_job *job = (struct read_job *)opaque;
-	ssize_t n;
-
-	do
-		n = pread(job->job.fd, job->bytes, job->size, (off_t)job->offset);
-	while (n < 0 && errno == EINTR);
-	job->done = n > 0 ? (uint32_t)n : 0;
-}
-
 int module_file_call(struct module_files *files, struct module_file *file, int fd, uint64_t device,
 		     struct bounded_job *job)
 {
@@ -299,33 +280,6 @@ int module_file_call(struct module_files *files, struct module_file *file, int f
 	else if (fd != file->fd)
 		bounded_close(files->calls, fd);
 	return err;
-}
-
-uint32_t module_file_read(struct module_files *files, struct module_file *file, int fd,
-			  uint64_t device, uint64_t offset, uint8_t *bytes, uint32_t size)
-{
-	struct read_job *job = bounded_job_new(sizeof(*job), run_read, NULL);
-	uint32_t done;
-	int err;
-
-	if (!job || offset > INT64_MAX) {
-		free(job);
-		if (fd >= 0)
-			bounded_close(files->calls, fd);
-		return 0;
-	}
-	job->offset = offset;
-	job->size = size < MODULE_FILE_READ_MAX ? size : MODULE_FILE_READ_MAX;
-	err = module_file_call(files, file, fd, device, &job->job);
-	if (err == -EBADF)
-		free(job);
-	if (err)
-		return 0;
-	done = job->done;
-	memcpy(bytes, job->bytes, done);
-	table_quota_settle(files->quota, &job->job.share, false);
-	free(job);
-	return done;
 }
 
 void module_file_free_names(struct module_files *files, struct module_file *file)

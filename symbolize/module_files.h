@@ -98,14 +98,6 @@ void module_file_load(struct module_files *files, struct module_file *file, enum
 int module_file_call(struct module_files *files, struct module_file *file, int fd, uint64_t device,
 		     struct bounded_job *job);
 
-/*
- * Reads bytes of the file, MODULE_FILE_READ_MAX at most: how many, fewer at its end; 0: none. `fd`
- * and what is read from no more: as above.
- */
-#define MODULE_FILE_READ_MAX 4096u
-uint32_t module_file_read(struct module_files *files, struct module_file *file, int fd,
-			  uint64_t device, uint64_t offset, uint8_t *bytes, uint32_t size);
-
 /* Frees syms, names and dwarf, which can be loaded again. */
 void module_file_free_names(struct module_files *files, struct module_file *file);
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolize/mapped_file.h"
 #include "symbolize/process_debug.h"
@@ -164,13 +165,17 @@ const char *modules_path(const struct modules *modules, uint32_t index)
 	return index < MODULES_FIRST ? fixed[index] : fixed[MODULE_UNKNOWN];
 }
 
+static struct module_file *file_of(const struct modules *modules, const struct module *module)
+{
+	return module && module->state == MODULE_HAS_FILE ? &modules->files.list[module->file]
+							  : NULL;
+}
+
 const char *modules_build_id(const struct modules *modules, uint32_t index)
 {
-	const struct module *module = modules_get(modules, index);
+	const struct module_file *file = file_of(modules, modules_get(modules, index));
 
-	return module && module->state == MODULE_HAS_FILE
-		       ? modules->files.list[module->file].build_id
-		       : NULL;
+	return file ? file->build_id : NULL;
 }
 
 /* ---- modules and their files ---- */
@@ -243,15 +248,18 @@ uint32_t modules_pin(struct modules *modules, pid_t pid, const struct map_entry 
 	return entry->module;
 }
 
+static void count_loss(struct module_loss *loss, uint32_t index)
+{
+	if (loss->count++ == 0)
+		loss->first = index;
+}
+
 static void count_missed(struct modules *modules, struct module *module, uint32_t index)
 {
 	if (module->is_missed)
 		return;
 	module->is_missed = true;
-	if (module->was_denied && modules->unreadable++ == 0)
-		modules->unreadable_first = index;
-	if (!module->was_denied && modules->absent++ == 0)
-		modules->absent_first = index;
+	count_loss(module->was_denied ? &modules->unreadable : &modules->absent, index);
 }
 
 int64_t modules_find_file(struct modules *modules, uint32_t index)
@@ -288,10 +296,8 @@ struct module_file *modules_load(struct modules *modules, uint32_t index, enum t
 	/* unwinding comes back: it pins code first, and may succeed later */
 	if (kind != TABLE_CFI)
 		modules_find_file(modules, index);
-	if (!module || module->state != MODULE_HAS_FILE)
-		return NULL;
-	file = &modules->files.list[module->file];
-	if (!file->tables[kind].was_tried)
+	file = file_of(modules, module);
+	if (file && !file->tables[kind].was_tried)
 		module_file_load(&modules->files, file, kind,
 				 file->fd < 0 ? open_again(modules, module) : -1,
 				 &(struct file_place){device_of(module), module->path});
@@ -305,10 +311,9 @@ void modules_note_unread(struct modules *modules, uint32_t index, struct module_
 	if (kind == DWARF_UNREAD_NOTHING || file->is_unread)
 		return;
 	file->is_unread = true;
-	if (modules->unread++ == 0) {
-		modules->unread_first = index;
+	if (modules->unread.count == 0)
 		modules->unread_kind = kind;
-	}
+	count_loss(&modules->unread, index);
 }
 
 bool modules_is_code_in_memory(const struct modules *modules, uint32_t index)
@@ -322,19 +327,16 @@ bool modules_is_code_in_memory(const struct modules *modules, uint32_t index)
 
 bool modules_has_file(const struct modules *modules, uint32_t index)
 {
-	const struct module *module = modules_get(modules, index);
-
-	return module && module->state == MODULE_HAS_FILE;
+	return file_of(modules, modules_get(modules, index)) != NULL;
 }
 
 int modules_call(struct modules *modules, uint32_t index, struct bounded_job *job)
 {
 	struct module *module = modules_get(modules, index);
-	struct module_file *file;
+	struct module_file *file = file_of(modules, module);
 	int err = -EBADF;
 
-	if (module && module->state == MODULE_HAS_FILE) {
-		file = &modules->files.list[module->file];
+	if (file) {
 		err = module_file_call(&modules->files, file,
 				       file->fd < 0 ? open_again(modules, module) : -1,
 				       device_of(module), job);
@@ -346,18 +348,41 @@ int modules_call(struct modules *modules, uint32_t index, struct bounded_job *jo
 	return err;
 }
 
+struct read_job {
+	struct bounded_job job;
+	uint64_t offset;
+	uint32_t done;
+	uint8_t bytes[MODULES_PAGE];
+};
+
+static void run_read(struct bounded_job *opaque)
+{
+	struct read_job *job = (struct read_job *)opaque;
+	ssize_t n;
+
+	do
+		n = pread(job->job.fd, job->bytes, sizeof(job->bytes), (off_t)job->offset);
+	while (n < 0 && errno == EINTR);
+	job->done = n > 0 ? (uint32_t)n : 0;
+}
+
 uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t offset,
 			   uint8_t bytes[MODULES_PAGE])
 {
-	struct module *module = modules_get(modules, index);
-	struct module_file *file;
+	struct read_job *job = offset <= INT64_MAX && modules_has_file(modules, index)
+				       ? bounded_job_new(sizeof(*job), run_read, NULL)
+				       : NULL;
+	uint32_t done;
 
-	if (!module || module->state != MODULE_HAS_FILE)
+	if (!job)
 		return 0;
-	file = &modules->files.list[module->file];
-	return module_file_read(&modules->files, file,
-				file->fd < 0 ? open_again(modules, module) : -1, device_of(module),
-				offset, bytes, MODULES_PAGE);
+	job->offset = offset;
+	if (modules_call(modules, index, &job->job) != 0)
+		return 0;
+	done = job->done;
+	memcpy(bytes, job->bytes, done);
+	free(job);
+	return done;
 }
 
 void modules_release(struct modules *modules)

@@ -44,18 +44,20 @@ struct module {
 	uint32_t file;    /* position in modules->files */
 };
 
+struct module_loss {
+	uint64_t count; /* files */
+	uint32_t first; /* a module of the first one */
+};
+
 struct modules {
 	struct module *list; /* the module with index i is list[i - MODULES_FIRST] */
 	uint32_t count, capacity;
 	uint64_t path_bytes;
 	struct hash_index index;
 	struct module_files files;
-	uint64_t unreadable;       /* needed files that we may not read */
-	uint32_t unreadable_first; /* the module of the first one */
-	uint64_t absent;           /* and those that are not there, or others by now */
-	uint32_t absent_first;
-	uint64_t unread; /* files with DWARF that is not read */
-	uint32_t unread_first;
+	struct module_loss unreadable; /* needed files that we may not read */
+	struct module_loss absent;     /* needed files that are not there, or differ by now */
+	struct module_loss unread;     /* files with DWARF that is not read */
 	enum dwarf_unread unread_kind; /* of the first */
 };
 

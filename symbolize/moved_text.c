@@ -11,6 +11,8 @@
 #include "symbolize/text_pages.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
+#include "symbolize/util/file_io.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/table_quota.h"
 
 #define PAGE TEXT_PAGE
@@ -77,7 +79,7 @@ const struct maps_line *moved_text_near_line(const struct maps_line *lines, uint
 	return behind && behind->mapping.file_offset > 0 ? behind : before;
 }
 
-static void take_near(struct map_entry *entry, const struct map_entry *near)
+void moved_text_set_near(struct map_entry *entry, const struct map_entry *near)
 {
 	entry->near_module = near->module & 0xffffff;
 	entry->near_start = near->start;
@@ -85,17 +87,18 @@ static void take_near(struct map_entry *entry, const struct map_entry *near)
 	entry->near_offset = near->file_offset;
 }
 
-static void inherit_near(struct map_entry *entry, const struct map_entry *old)
+static struct map_entry near_of(const struct map_entry *entry)
 {
-	entry->near_module = old->near_module;
-	entry->near_start = old->near_start;
-	entry->near_end = old->near_end;
-	entry->near_offset = old->near_offset;
+	return (struct map_entry){.start = entry->near_start,
+				  .end = entry->near_end,
+				  .file_offset = entry->near_offset,
+				  .module = entry->near_module};
 }
 
 void moved_text_expect(const struct map_table *maps, struct map_entry *entry)
 {
 	const struct map_entry *before = NULL, *behind = NULL;
+	struct map_entry near;
 	uint32_t at = map_table_position(maps, entry->start);
 
 	if (entry->near_module)
@@ -106,17 +109,19 @@ void moved_text_expect(const struct map_table *maps, struct map_entry *entry)
 		const struct map_entry *old = &maps->entries[at];
 
 		if (old->module >= MODULES_FIRST && old->module != entry->module) {
-			take_near(entry, old);
+			moved_text_set_near(entry, old);
 			return;
 		}
-		if (old->near_module && !entry->near_module)
-			inherit_near(entry, old);
+		if (old->near_module && !entry->near_module) {
+			near = near_of(old);
+			moved_text_set_near(entry, &near);
+		}
 	}
 	if (at < maps->count)
 		behind = &maps->entries[at];
 	if (!entry->near_module && before && behind && before->module == behind->module &&
 	    before->module >= MODULES_FIRST && before->module != entry->module)
-		take_near(entry, before);
+		moved_text_set_near(entry, before);
 }
 
 /* ---- whether it is ---- */
@@ -164,18 +169,6 @@ static bool read_memory(struct compare_job *job, uint64_t address, size_t size)
 	return got == (ssize_t)size;
 }
 
-static bool read_file(int fd, uint8_t *bytes, uint64_t offset, size_t size)
-{
-	ssize_t got;
-
-	if (offset > INT64_MAX)
-		return false;
-	do
-		got = pread(fd, bytes, size, (off_t)offset);
-	while (got < 0 && errno == EINTR);
-	return got == (ssize_t)size;
-}
-
 static bool is_filler(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -197,12 +190,11 @@ static bool is_page_equal(struct compare_job *job, const struct text *text, uint
 
 	if (job->job.is_late)
 		return false;
-	if (from < text->from)
-		from = text->from;
-	if (to > text->to)
-		to = text->to;
+	from = larger_of(from, text->from);
+	to = smaller_of(to, text->to);
 	if (!read_memory(job, from, to - from) ||
-	    !read_file(job->job.fd, job->ours, text->offset + (from - text->from), to - from)) {
+	    read_exactly(job->job.fd, job->ours, to - from, text->offset + (from - text->from)) !=
+		    0) {
 		job->is_unread = true;
 		return false;
 	}
@@ -238,8 +230,7 @@ static bool try_segment(struct compare_job *job, const struct elf_segment *s, ui
 	if (job->what.address < text.from || job->what.address >= text.to || job->looks_left == 0)
 		return false;
 	job->looks_left--;
-	if (from < job->what.entry.start)
-		from = job->what.entry.start;
+	from = larger_of(from, job->what.entry.start);
 	if (text.to > job->what.entry.end || to > job->what.entry.end)
 		to = job->what.entry.end;
 	job->found = (struct map_entry){
@@ -252,8 +243,7 @@ static bool try_segment(struct compare_job *job, const struct elf_segment *s, ui
 		text.offset += from - text.from;
 		text.from = from;
 	}
-	if (text.to > to)
-		text.to = to;
+	text.to = smaller_of(text.to, to);
 	return is_text_equal(job, &text);
 }
 
@@ -341,10 +331,7 @@ enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *mod
 				       const struct map_entry *entry, uint64_t address,
 				       struct map_entry *found)
 {
-	const struct map_entry near = {.start = entry->near_start,
-				       .end = entry->near_end,
-				       .file_offset = entry->near_offset,
-				       .module = entry->near_module};
+	const struct map_entry near = near_of(entry);
 	struct comparison what = {.pid = pid, .entry = *entry};
 	enum moved_text_answer answer;
 	bool is_denied = false;
@@ -384,7 +371,7 @@ static uint64_t hash_pages(struct hash_job *job, uint64_t from, uint64_t to)
 		uint64_t first, end;
 
 		text_pages_get(from, to, i, &first, &end);
-		if (!read_file(job->job.fd, job->bytes, first, end - first))
+		if (read_exactly(job->job.fd, job->bytes, end - first, first) != 0)
 			return 0;
 		proves |= !is_filler(job->bytes, end - first);
 		hash = text_pages_hash(hash, job->bytes, end - first);
@@ -405,11 +392,9 @@ static void run_hash(struct bounded_job *opaque)
 	if (elf_file_read_segments(&file, &segments) == 0) {
 		for (uint32_t i = 0; i < segments.count && looks_left > 0; i++) {
 			const struct elf_segment *s = &segments.list[i];
-			uint64_t from = s->offset > job->from ? s->offset : job->from;
-			uint64_t to = s->offset + s->size;
+			uint64_t from = larger_of(s->offset, job->from);
+			uint64_t to = smaller_of(s->offset + s->size, job->to);
 
-			if (to > job->to)
-				to = job->to;
 			if (!s->is_executable || from >= to)
 				continue;
 			looks_left--;

@@ -57,6 +57,9 @@ struct maps_line *moved_text_read_lines(char *text, uint32_t *count);
 const struct maps_line *moved_text_near_line(const struct maps_line *lines, uint32_t count,
 					     uint32_t at);
 
+/* Makes `near`, a mapping of a file, the near mapping of `entry`. */
+void moved_text_set_near(struct map_entry *entry, const struct map_entry *near);
+
 /*
  * Sets the near mapping of `entry`, which is to be added to the table: a file's that it replaces,
  * or lies in between. It stays where there is none.

@@ -32,12 +32,10 @@ static size_t separator(const char *at)
  */
 static bool is_code(const char *part)
 {
-	size_t length = strlen(part), digits = length;
+	size_t length = strlen(part), before = length - count_last_digits(part, length);
 
-	while (digits > 0 && isdigit((unsigned char)part[digits - 1]))
-		digits--;
 	return strcmp(part, "entry") == 0 ||
-	       (digits < length && digits > 1 && part[digits - 1] == '_');
+	       (before < length && before > 1 && part[before - 1] == '_');
 }
 
 bool ocaml_symbol_is(const char *symbol)

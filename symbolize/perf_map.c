@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/perf_map.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -25,23 +26,15 @@ struct perf_map {
 static bool take_hex(char **at, uint64_t *value)
 {
 	const char *begin;
+	int digit;
 
 	if ((*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X'))
 		*at += 2;
 	*value = 0;
-	for (begin = *at;; (*at)++) {
-		char lower = **at | 0x20;
-		unsigned int digit;
-
-		if (**at >= '0' && **at <= '9')
-			digit = (unsigned int)(**at - '0');
-		else if (lower >= 'a' && lower <= 'f')
-			digit = (unsigned int)(lower - 'a') + 10;
-		else
-			break;
+	for (begin = *at; (digit = hex_digit((char)tolower((unsigned char)**at))) >= 0; (*at)++) {
 		if (*value >> 60)
 			return false;
-		*value = *value << 4 | digit;
+		*value = *value << 4 | (uint64_t)digit;
 	}
 	if (*at == begin || (**at != ' ' && **at != '\t'))
 		return false;

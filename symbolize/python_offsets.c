@@ -7,171 +7,119 @@
 
 #define RELEASE_CANDIDATE 0xc /* the level in the second last digit of PY_VERSION_HEX */
 
-/* ---- tables ---- */
+/* ---- 3.8 to 3.12: what each version changed ---- */
 
-static const struct python_offsets tables[] = {
-	{
-		.version = 0x0308,
-		.frame_form = PYTHON_FRAME_EACH,
-		.place_form = PYTHON_PLACE_BYTES,
-		.lines_form = PYTHON_LINES_PAIRS,
-		.text_kind_bit = 2,
-		.runtime_finalizing = 16,
-		.runtime_interpreters = 32,
-		.interpreter_next = 0,
-		.interpreter_threads = 8,
-		.interpreter_modules = 56,
-		.thread_next = 8,
-		.thread_id = 176,
-		.thread_frame = 24,
-		.cframe_frame = PYTHON_NO_OFFSET,
-		.thread_anchor = PYTHON_NO_OFFSET,
-		.anchor_previous = PYTHON_NO_OFFSET,
-		.frame_previous = 24,
-		.frame_code = 32,
-		.frame_place = 104,
-		.frame_owner = PYTHON_NO_OFFSET,
-		.code_filename = 104,
-		.code_name = 112,
-		.code_qualname = PYTHON_NO_OFFSET,
-		.code_first_line = 40,
-		.code_version = PYTHON_NO_OFFSET,
-		.code_lines = 120,
-		.code_instructions = PYTHON_NO_OFFSET,
-		.frame_copy = PYTHON_NO_OFFSET,
-		.code_copies = PYTHON_NO_OFFSET,
-		.object_bytes = 16,
-		.object_type = 8,
-		.type_keys = 872,
-		.text_length = 16,
-		.text_state = 32,
-		.text_ascii_data = 48,
-		.text_wide_data = 72,
-		.bytes_length = 16,
-		.bytes_data = 32,
-	},
-	{
-		.version = 0x030a,
-		.frame_form = PYTHON_FRAME_EACH,
-		.place_form = PYTHON_PLACE_UNITS,
-		.lines_form = PYTHON_LINES_RANGES,
-		.text_kind_bit = 2,
-		.runtime_finalizing = 16,
-		.runtime_interpreters = 32,
-		.interpreter_next = 0,
-		.interpreter_threads = 8,
-		.interpreter_modules = 856,
-		.thread_next = 8,
-		.thread_id = 176,
-		.thread_frame = 24,
-		.cframe_frame = PYTHON_NO_OFFSET,
-		.thread_anchor = 48,
-		.anchor_previous = 8,
-		.frame_previous = 24,
-		.frame_code = 32,
-		.frame_place = 96,
-		.frame_owner = PYTHON_NO_OFFSET,
-		.code_filename = 104,
-		.code_name = 112,
-		.code_qualname = PYTHON_NO_OFFSET,
-		.code_first_line = 40,
-		.code_version = PYTHON_NO_OFFSET,
-		.code_lines = 120,
-		.code_instructions = PYTHON_NO_OFFSET,
-		.frame_copy = PYTHON_NO_OFFSET,
-		.code_copies = PYTHON_NO_OFFSET,
-		.object_bytes = 16,
-		.object_type = 8,
-		.type_keys = 872,
-		.text_length = 16,
-		.text_state = 32,
-		.text_ascii_data = 48,
-		.text_wide_data = 72,
-		.bytes_length = 16,
-		.bytes_data = 32,
-	},
-	{
-		.version = 0x030b,
-		.frame_form = PYTHON_FRAME_FLAG,
-		.place_form = PYTHON_PLACE_POINTER,
-		.lines_form = PYTHON_LINES_LOCATIONS,
-		.text_kind_bit = 2,
-		.runtime_finalizing = 24,
-		.runtime_interpreters = 40,
-		.interpreter_next = 0,
-		.interpreter_threads = 16,
-		.interpreter_modules = 888,
-		.thread_next = 8,
-		.thread_id = 152,
-		.thread_frame = 56,
-		.cframe_frame = 8,
-		.thread_anchor = 56,
-		.anchor_previous = 16,
-		.frame_previous = 48,
-		.frame_code = 32,
-		.frame_place = 56,
-		.frame_owner = 68,
-		.code_filename = 112,
-		.code_name = 120,
-		.code_qualname = 128,
-		.code_first_line = 72,
-		.code_version = PYTHON_NO_OFFSET,
-		.code_lines = 136,
-		.code_instructions = 184,
-		.frame_copy = PYTHON_NO_OFFSET,
-		.code_copies = PYTHON_NO_OFFSET,
-		.object_bytes = 16,
-		.object_type = 8,
-		.type_keys = 872,
-		.text_length = 16,
-		.text_state = 32,
-		.text_ascii_data = 48,
-		.text_wide_data = 72,
-		.bytes_length = 16,
-		.bytes_data = 32,
-	},
-	{
-		.version = 0x030c,
-		.frame_form = PYTHON_FRAME_SHIM,
-		.place_form = PYTHON_PLACE_POINTER,
-		.lines_form = PYTHON_LINES_LOCATIONS,
-		.owner_of_shim = 3,
-		.text_kind_bit = 2,
-		.runtime_finalizing = 24,
-		.runtime_interpreters = 40,
-		.interpreter_next = 0,
-		.interpreter_threads = 72,
-		.interpreter_modules = 944,
-		.thread_next = 8,
-		.thread_id = 136,
-		.thread_frame = 56,
-		.cframe_frame = 0,
-		.thread_anchor = PYTHON_NO_OFFSET,
-		.anchor_previous = PYTHON_NO_OFFSET,
-		.frame_previous = 8,
-		.frame_code = 0,
-		.frame_place = 56,
-		.frame_owner = 70,
-		.code_filename = 112,
-		.code_name = 120,
-		.code_qualname = 128,
-		.code_first_line = 68,
-		.code_version = 92,
-		.code_lines = 136,
-		.code_instructions = 192,
-		.frame_copy = PYTHON_NO_OFFSET,
-		.code_copies = PYTHON_NO_OFFSET,
-		.object_bytes = 16,
-		.object_type = 8,
-		.type_keys = 880,
-		.text_length = 16,
-		.text_state = 32,
-		.text_ascii_data = 40,
-		.text_wide_data = 56,
-		.bytes_length = 16,
-		.bytes_data = 32,
-	},
+static const struct python_offsets of_3_8 = {
+	.frame_form = PYTHON_FRAME_EACH,
+	.place_form = PYTHON_PLACE_BYTES,
+	.lines_form = PYTHON_LINES_PAIRS,
+	.text_kind_bit = 2,
+	.runtime_finalizing = 16,
+	.runtime_interpreters = 32,
+	.interpreter_next = 0,
+	.interpreter_threads = 8,
+	.interpreter_modules = 56,
+	.thread_next = 8,
+	.thread_id = 176,
+	.thread_frame = 24,
+	.cframe_frame = PYTHON_NO_OFFSET,
+	.thread_anchor = PYTHON_NO_OFFSET,
+	.anchor_previous = PYTHON_NO_OFFSET,
+	.frame_previous = 24,
+	.frame_code = 32,
+	.frame_place = 104,
+	.frame_owner = PYTHON_NO_OFFSET,
+	.code_filename = 104,
+	.code_name = 112,
+	.code_qualname = PYTHON_NO_OFFSET,
+	.code_first_line = 40,
+	.code_version = PYTHON_NO_OFFSET,
+	.code_lines = 120,
+	.code_instructions = PYTHON_NO_OFFSET,
+	.frame_copy = PYTHON_NO_OFFSET,
+	.code_copies = PYTHON_NO_OFFSET,
+	.object_bytes = 16,
+	.object_type = 8,
+	.type_keys = 872,
+	.text_length = 16,
+	.text_state = 32,
+	.text_ascii_data = 48,
+	.text_wide_data = 72,
+	.bytes_length = 16,
+	.bytes_data = 32,
 };
+
+static void change_to_3_10(struct python_offsets *o)
+{
+	o->place_form = PYTHON_PLACE_UNITS;
+	o->lines_form = PYTHON_LINES_RANGES;
+	o->thread_anchor = 48;
+	o->anchor_previous = 8;
+	o->frame_place = 96;
+	o->type_keys = 872;
+}
+
+static void change_to_3_11(struct python_offsets *o)
+{
+	o->frame_form = PYTHON_FRAME_FLAG;
+	o->place_form = PYTHON_PLACE_POINTER;
+	o->lines_form = PYTHON_LINES_LOCATIONS;
+	o->runtime_finalizing = 24;
+	o->runtime_interpreters = 40;
+	o->interpreter_threads = 16;
+	o->interpreter_modules = 888;
+	o->thread_id = 152;
+	o->thread_frame = 56;
+	o->cframe_frame = 8;
+	o->thread_anchor = 56;
+	o->anchor_previous = 16;
+	o->frame_previous = 48;
+	o->frame_place = 56;
+	o->frame_owner = 68;
+	o->code_filename = 112;
+	o->code_name = 120;
+	o->code_qualname = 128;
+	o->code_first_line = 72;
+	o->code_lines = 136;
+	o->code_instructions = 184;
+}
+
+static void change_to_3_12(struct python_offsets *o)
+{
+	o->frame_form = PYTHON_FRAME_SHIM;
+	o->owner_of_shim = 3;
+	o->interpreter_threads = 72;
+	o->interpreter_modules = 944;
+	o->thread_id = 136;
+	o->cframe_frame = 0;
+	o->thread_anchor = PYTHON_NO_OFFSET;
+	o->anchor_previous = PYTHON_NO_OFFSET;
+	o->frame_previous = 8;
+	o->frame_code = 0;
+	o->frame_owner = 70;
+	o->code_first_line = 68;
+	o->code_version = 92;
+	o->code_instructions = 192;
+	o->type_keys = 880;
+	o->text_ascii_data = 40;
+	o->text_wide_data = 56;
+}
+
+static void set_known(uint16_t version, struct python_offsets *o)
+{
+	*o = of_3_8;
+	o->version = version;
+	if (version >= 0x0309) {
+		o->interpreter_modules = 856;
+		o->type_keys = 864;
+	}
+	if (version >= 0x030a)
+		change_to_3_10(o);
+	if (version >= 0x030b)
+		change_to_3_11(o);
+	if (version >= 0x030c)
+		change_to_3_12(o);
+}
 
 /* ---- what an interpreter says of itself (its Include/internal/pycore_debug_offsets.h) ---- */
 
@@ -321,16 +269,8 @@ int python_offsets_read(uint32_t hex, const void *runtime, size_t size,
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
 		if (layouts[i].version == version)
 			return read_own_words(hex, &layouts[i], &w, offsets);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		if (tables[i].version == (version == 0x0309 ? 0x0308 : version)) {
-			*offsets = tables[i];
-			offsets->version = version;
-			if (version == 0x0309) {
-				offsets->interpreter_modules = 856;
-				offsets->type_keys = 864;
-			}
-			return 0;
-		}
-	}
-	return -ENOTSUP;
+	if (version < 0x0308 || version > 0x030c)
+		return -ENOTSUP;
+	set_known(version, offsets);
+	return 0;
 }

@@ -19,17 +19,12 @@
 
 /* ---- pieces ---- */
 
-static bool is_hexadecimal(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 /* Behind at least `least` hexadecimal digits and a '_'; NULL: there are none. */
 static const char *after_hexadecimal(const char *at, size_t least)
 {
 	size_t n = 0;
 
-	while (is_hexadecimal(at[n]))
+	while (hex_digit(at[n]) >= 0)
 		n++;
 	return n >= least && at[n] == '_' ? at + n + 1 : NULL;
 }
@@ -65,7 +60,7 @@ static const char *after_unit(const char *at)
 	if (hash)
 		return name;
 	/* what is behind the hash may be a digit, of the next length */
-	while (n < 8 && name[0] == '_' && is_hexadecimal(name[1 + n]))
+	while (n < 8 && name[0] == '_' && hex_digit(name[1 + n]) >= 0)
 		n++;
 	return n == 8 ? name + 9 : NULL;
 }
@@ -95,12 +90,9 @@ static const char *unit_name(const char *at, size_t *least)
  */
 static size_t length_digits(const char *text, size_t count, size_t least, size_t *length)
 {
-	size_t digits = 0;
+	size_t digits = count_last_digits(text, count);
 
-	while (digits < DIGITS_MAX && digits < count &&
-	       isdigit((unsigned char)text[count - digits - 1]))
-		digits++;
-	for (; digits > 0; digits--) {
+	for (digits = digits < DIGITS_MAX ? digits : DIGITS_MAX; digits > 0; digits--) {
 		const char *at = text + count - digits;
 
 		*length = strtoul(at, NULL, 10);
@@ -175,10 +167,8 @@ static const char *stub(const char *symbol, size_t *length)
 static size_t before_line(const char *name, size_t length, unsigned long *line)
 {
 	for (int numbers = 0; numbers < 2; numbers++) {
-		size_t digits = 0;
+		size_t digits = count_last_digits(name, length);
 
-		while (digits < length && isdigit((unsigned char)name[length - digits - 1]))
-			digits++;
 		if (digits == 0 || digits > 9 || digits + 1 >= length)
 			return 0;
 		length -= digits + 1;

@@ -14,6 +14,7 @@
 #include "symbolize/symbolizer_cfi.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/proc_file.h"
+#include "symbolize/util/sorted.h"
 
 /* From here on no user address is canonical on x86-64, with five page-table levels or four. */
 #define USER_ADDRESS_END (UINT64_C(1) << 56)
@@ -79,28 +80,17 @@ void symbolizer_share_memory(struct symbolizer *s, size_t *used, size_t most)
 
 /* ---- address spaces ---- */
 
-static void note_near(struct symbolizer *s, struct map_entry *entry,
-		      const struct code_mapping *near)
+static struct map_entry entry_of(const struct code_mapping *mapping)
 {
-	uint32_t module;
-
-	if (modules_add(&s->modules, near, &module) != 0)
-		return;
-	entry->near_module = module & 0xffffff;
-	entry->near_start = near->start;
-	entry->near_end = near->end;
-	entry->near_offset = near->file_offset;
+	return (struct map_entry){
+		.start = mapping->start, .end = mapping->end, .file_offset = mapping->file_offset};
 }
 
 /* `near`: a mapping of the file whose text it may be; NULL: by the table. */
 static int insert(struct symbolizer *s, const struct address_space *space, struct map_table **maps,
 		  const struct code_mapping *mapping, const struct code_mapping *near)
 {
-	struct map_entry entry = {
-		.start = mapping->start,
-		.end = mapping->end,
-		.file_offset = mapping->file_offset,
-	};
+	struct map_entry entry = entry_of(mapping), near_entry;
 	int err;
 
 	if (mapping->start >= mapping->end)
@@ -108,10 +98,13 @@ static int insert(struct symbolizer *s, const struct address_space *space, struc
 	if (jit_code_is_dump(mapping->path))
 		jit_code_note_dump(&s->naming.jits, space->id, space->pid, mapping);
 	err = modules_add(&s->modules, mapping, &entry.module);
-	if (near)
-		note_near(s, &entry, near);
-	else
+	if (near) {
+		near_entry = entry_of(near);
+		if (modules_add(&s->modules, near, &near_entry.module) == 0)
+			moved_text_set_near(&entry, &near_entry);
+	} else {
 		moved_text_expect(*maps, &entry);
+	}
 	if ((*maps)->capacity == 0)
 		(*maps)->quota = bounded_caller_budget(s->calls);
 	return err ? err : map_table_insert(maps, entry);
@@ -299,16 +292,12 @@ static bool is_still_text(struct symbolizer *s, const struct address_space *spac
 			  const struct code_mapping *mapping, const struct map_entry *known,
 			  uint64_t address)
 {
-	struct map_entry entry = {.start = mapping->start,
-				  .end = mapping->end,
-				  .near_module = known->module & 0xffffff,
-				  .near_start = known->start,
-				  .near_end = known->end,
-				  .near_offset = known->file_offset};
-	struct map_entry *state = map_table_edit(space->maps, known), found;
+	struct map_entry entry = entry_of(mapping), found;
+	struct map_entry *state = map_table_edit(space->maps, known);
 
 	if (state->near_tries >= MOVED_TEXT_MAX_TRIES || state->near_is_confirmed)
 		return state->near_is_confirmed;
+	moved_text_set_near(&entry, known);
 	switch (moved_text_find(&s->moved_text, &s->modules, space->pid, &entry, address, &found)) {
 	case MOVED_TEXT_IS_OF_FILE:
 		state->near_is_confirmed = 1;
@@ -348,8 +337,7 @@ static bool locate_moved(struct symbolizer *s, struct address_space *space,
 struct code_ref symbolizer_locate_in(struct symbolizer *s, struct address_space *space,
 				     const struct code_mapping *mapping, uint64_t address)
 {
-	struct map_entry entry = {
-		.start = mapping->start, .end = mapping->end, .file_offset = mapping->file_offset};
+	struct map_entry entry = entry_of(mapping);
 	struct code_ref ref;
 
 	if (modules_add(&s->modules, mapping, &entry.module) != 0)
@@ -376,16 +364,14 @@ static const struct cfi_row *row_of_generated(struct symbolizer *s, struct code_
 	if (s->cfi_rows.cost_left == 0)
 		return NULL;
 	is_found = naming_find_jit_row(&s->naming, code.process, code.offset, row) == 0;
-	s->cfi_rows.cost_left -=
-		s->cfi_rows.cost_left < row->cost ? s->cfi_rows.cost_left : row->cost;
+	s->cfi_rows.cost_left -= (uint32_t)smaller_of(s->cfi_rows.cost_left, row->cost);
 	return is_found ? row : NULL;
 }
 
 bool symbolizer_has_text(struct symbolizer *s, const struct address_space *space,
 			 const struct code_mapping *mapping, uint64_t hash)
 {
-	struct map_entry entry = {
-		.start = mapping->start, .end = mapping->end, .file_offset = mapping->file_offset};
+	struct map_entry entry = entry_of(mapping);
 
 	return modules_add(&s->modules, mapping, &entry.module) != 0 ||
 	       moved_text_check(&s->moved_text, &s->modules, space->pid, &entry, hash) !=
@@ -412,17 +398,23 @@ bool symbolizer_has_rows(const struct symbolizer *s)
 
 struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref code)
 {
-	return cfi_rows_find_bounds(&s->cfi_rows, &s->modules, code);
+	const struct elf_cfi *cfi = cfi_rows_tables(&s->cfi_rows, &s->modules, code.module);
+
+	return cfi ? elf_cfi_find_bounds(cfi, code.offset) : (struct cfi_bounds){.end = UINT64_MAX};
 }
 
 bool symbolizer_cfi_symbol(struct symbolizer *s, struct code_ref code, uint64_t *start)
 {
-	return cfi_rows_find_symbol(&s->cfi_rows, &s->modules, code, start);
+	const struct elf_cfi *cfi = cfi_rows_tables(&s->cfi_rows, &s->modules, code.module);
+
+	return cfi && elf_cfi_find_symbol(cfi, code.offset, start);
 }
 
 bool symbolizer_cfi_is_entry(struct symbolizer *s, struct code_ref code)
 {
-	return cfi_rows_is_entry(&s->cfi_rows, &s->modules, code);
+	const struct elf_cfi *cfi = cfi_rows_tables(&s->cfi_rows, &s->modules, code.module);
+
+	return cfi && elf_cfi_is_entry(cfi, code.offset);
 }
 
 bool symbolizer_find_code(struct symbolizer *s, struct address_space *space, uint64_t address,
@@ -528,6 +520,11 @@ const char *symbolizer_build_id(struct symbolizer *s, uint32_t module)
 	return modules_build_id(&s->modules, module);
 }
 
+static const char *first_path(const struct modules *modules, const struct module_loss *loss)
+{
+	return loss->count ? modules_path(modules, loss->first) : NULL;
+}
+
 struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 {
 	const struct modules *modules = &s->modules;
@@ -537,16 +534,12 @@ struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 		.refused = modules->files.quota->refused,
 		.refused_frames = s->naming.jits.refused_frames,
 		.stuck = bounded_caller_count_stuck(s->calls),
-		.unreadable = modules->unreadable,
-		.unreadable_path = modules->unreadable
-					   ? modules_path(modules, modules->unreadable_first)
-					   : NULL,
-		.absent = modules->absent,
-		.absent_path =
-			modules->absent ? modules_path(modules, modules->absent_first) : NULL,
-		.unread = modules->unread,
-		.unread_path =
-			modules->unread ? modules_path(modules, modules->unread_first) : NULL,
+		.unreadable = modules->unreadable.count,
+		.unreadable_path = first_path(modules, &modules->unreadable),
+		.absent = modules->absent.count,
+		.absent_path = first_path(modules, &modules->absent),
+		.unread = modules->unread.count,
+		.unread_path = first_path(modules, &modules->unread),
 		.unread_kind = modules->unread_kind,
 	};
 }

@@ -1,110 +1,52 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/util/id_map.h"
 
-#include <stdlib.h>
-#include "symbolize/util/hash.h"
-
-#define FIRST_CAPACITY 16u
-
-struct id_map_entry {
-	uint64_t value;
-	uint32_t id;
-	uint32_t used;
-};
-
-/* Returns where the walk for `id` begins. */
-static uint32_t home_of(const struct id_map *map, uint32_t id)
+static uint32_t find(const struct id_map *map, uint32_t id)
 {
-	return hash_number(id) & (map->capacity - 1);
-}
-
-/* The entry of `id`, or the free one where it belongs. */
-static struct id_map_entry *slot_of(const struct id_map *map, uint32_t id)
-{
-	uint32_t at = home_of(map, id);
-
-	while (map->entries[at].used && map->entries[at].id != id)
-		at = (at + 1) & (map->capacity - 1);
-	return &map->entries[at];
+	return record_find_hashed(map, hash_number(id), &id);
 }
 
 uint64_t *id_map_find(const struct id_map *map, uint32_t id)
 {
-	struct id_map_entry *entry = map->capacity ? slot_of(map, id) : NULL;
+	uint32_t at = find(map, id);
 
-	return entry && entry->used ? &entry->value : NULL;
-}
-
-static bool grow(struct id_map *map)
-{
-	struct id_map bigger = {.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY,
-				.count = map->count};
-
-	if (map->capacity > UINT32_MAX / 4)
-		return false;
-	bigger.entries = calloc(bigger.capacity, sizeof(*bigger.entries));
-	if (!bigger.entries)
-		return false;
-	for (uint32_t i = 0; i < map->capacity; i++)
-		if (map->entries[i].used)
-			*slot_of(&bigger, map->entries[i].id) = map->entries[i];
-	free(map->entries);
-	*map = bigger;
-	return true;
+	return at != RECORD_NONE ? &map->list[at].value : NULL;
 }
 
 uint64_t *id_map_get(struct id_map *map, uint32_t id)
 {
-	uint64_t *found = id_map_find(map, id);
-	struct id_map_entry *entry;
+	uint32_t at = find(map, id);
 
-	if (found)
-		return found;
-	if (map->count >= map->capacity / 2 && !grow(map))
-		return NULL;
-	entry = slot_of(map, id);
-	*entry = (struct id_map_entry){.id = id, .used = 1};
-	map->count++;
-	return &entry->value;
+	if (at == RECORD_NONE)
+		at = record_add_hashed(map, hash_number(id), &(struct id_map_entry){.id = id});
+	return at != RECORD_NONE ? &map->list[at].value : NULL;
 }
 
-/* Closes the gap, so that no walk that passed through it stops short (Knuth's 6.4 R). */
+/* The last entry takes the place of the removed one. */
 void id_map_remove(struct id_map *map, uint32_t id)
 {
-	struct id_map_entry *entry = map->capacity ? slot_of(map, id) : NULL;
-	uint32_t mask = map->capacity - 1, hole;
+	uint32_t at = find(map, id), last = map->count - 1;
 
-	if (!entry || !entry->used)
+	if (at == RECORD_NONE)
 		return;
-	hole = (uint32_t)(entry - map->entries);
-	for (uint32_t i = (hole + 1) & mask; map->entries[i].used; i = (i + 1) & mask) {
-		uint32_t home = home_of(map, map->entries[i].id);
-
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			map->entries[hole] = map->entries[i];
-			hole = i;
-		}
+	hash_index_remove(&map->set.index, hash_number(id), at);
+	if (at != last) {
+		map->list[at] = map->list[last];
+		hash_index_move(&map->set.index, hash_number(map->list[at].id), last, at);
 	}
-	map->entries[hole].used = 0;
 	map->count--;
 }
 
 bool id_map_next(const struct id_map *map, uint32_t *position, uint32_t *id, uint64_t *value)
 {
-	while (*position < map->capacity) {
-		const struct id_map_entry *entry = &map->entries[(*position)++];
-
-		if (!entry->used)
-			continue;
-		*id = entry->id;
-		*value = entry->value;
-		return true;
-	}
-	return false;
+	if (*position >= map->count)
+		return false;
+	*id = map->list[*position].id;
+	*value = map->list[(*position)++].value;
+	return true;
 }
 
 void id_map_release(struct id_map *map)
 {
-	free(map->entries);
-	*map = (struct id_map){0};
+	record_set_release(&map->set);
 }

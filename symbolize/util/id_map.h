@@ -1,32 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A map from ids to values. Sparse ids cost no more than dense ones.
+ * Maps ids to 64-bit values. Sparse ids cost no more than dense ones.
  *
- * Open addressing, at most half full, 16 bytes an entry. Zero-initialised is empty and valid. The
- * caller bounds how many entries there are. Not thread-safe.
+ * Zero-initialised is empty and valid. The caller bounds the number of entries. Not thread-safe.
  */
 #ifndef SYMBOLIZE_UTIL_ID_MAP_H
 #define SYMBOLIZE_UTIL_ID_MAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "symbolize/util/record_set.h"
 
-struct id_map {
-	struct id_map_entry *entries;
-	uint32_t capacity; /* 0 or a power of two */
-	uint32_t count;
+struct id_map_entry {
+	uint32_t id;
+	uint64_t value;
 };
 
-/* Returns where the value of `id` is kept, or NULL if it has none. Valid until the next change. */
+struct id_map {
+	RECORD_SET(struct id_map_entry);
+};
+
+/* Returns the value of `id`, or NULL if it has none. Valid until the next change. */
 uint64_t *id_map_find(const struct id_map *map, uint32_t id);
 
-/* Does the same, and makes it with the value 0 if need be; NULL when out of memory. */
+/*
+ * Returns the value of `id`, added as 0 if necessary; NULL when out of memory. Valid until the next
+ * change.
+ */
 uint64_t *id_map_get(struct id_map *map, uint32_t id);
 
-/* Takes `id` out, if it is there. */
+/* Removes `id` if the map has it. */
 void id_map_remove(struct id_map *map, uint32_t id);
 
-/* The next entry from `*position` on, 0 at first, in no order; false after the last. */
+/*
+ * Returns the next entry from `*position` on, 0 at first, in no order. Returns false after the
+ * last.
+ */
 bool id_map_next(const struct id_map *map, uint32_t *position, uint32_t *id, uint64_t *value);
 
 void id_map_release(struct id_map *map);

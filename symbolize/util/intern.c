@@ -14,49 +14,47 @@ static bool equal(const void *records, uint32_t position, const void *key)
 	return strcmp(strings[position], key) == 0;
 }
 
-static const char *find(const struct intern *intern, const char *clean, uint32_t hash)
+/* Returns a cleaned copy, to be freed, and sets `*found` to the interned one if there is one. */
+static char *look_up(const struct intern *intern, const char *string, uint32_t *hash,
+		     const char **found)
 {
-	uint32_t found = hash_index_find(&intern->index, hash, equal, intern->strings, clean);
+	char *copy = strdup(string);
+	uint32_t at;
 
-	return found != HASH_INDEX_NONE ? intern->strings[found] : NULL;
+	*found = NULL;
+	if (!copy)
+		return NULL;
+	clean_text(copy);
+	*hash = hash_bytes(copy, strlen(copy));
+	at = hash_index_find(&intern->index, *hash, equal, intern->strings, copy);
+	if (at != HASH_INDEX_NONE)
+		*found = intern->strings[at];
+	return copy;
 }
 
 const char *intern_find(const struct intern *intern, const char *string)
 {
-	char *copy = strdup(string);
 	const char *found;
+	uint32_t hash;
 
-	if (!copy)
-		return NULL;
-	clean_text(copy);
-	found = find(intern, copy, hash_bytes(copy, strlen(copy)));
-	free(copy);
+	free(look_up(intern, string, &hash, &found));
 	return found;
 }
 
 const char *intern_string(struct intern *intern, const char *string)
 {
-	char *copy = strdup(string);
 	const char *found;
 	uint32_t hash;
-	size_t bytes;
+	char *copy = look_up(intern, string, &hash, &found);
+	size_t bytes = copy ? strlen(copy) + INTERN_ENTRY_BYTES : 0;
 
-	if (!copy)
-		return NULL;
-	clean_text(copy);
-	hash = hash_bytes(copy, strlen(copy));
-	found = find(intern, copy, hash);
-	if (found) {
-		free(copy);
-		return found;
-	}
-	bytes = strlen(copy) + INTERN_ENTRY_BYTES;
-	if ((intern->max_bytes > 0 && intern->max_bytes - intern->bytes < bytes) ||
+	if (!copy || found ||
+	    (intern->max_bytes > 0 && intern->max_bytes - intern->bytes < bytes) ||
 	    !array_make_room(&intern->strings, intern->count, &intern->capacity,
 			     sizeof(*intern->strings)) ||
 	    hash_index_add(&intern->index, hash, intern->count) != 0) {
 		free(copy);
-		return NULL;
+		return found;
 	}
 	intern->bytes += bytes;
 	intern->strings[intern->count++] = copy;

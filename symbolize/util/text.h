@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-8, and making untrusted text safe to display; beginnings and ends of texts, lists of
- * variables.
+ * Handles UTF-8, makes untrusted text safe to display, and matches parts of texts.
  *
- * A name from a file, a path or a line of a perf map may contain any byte. On a terminal control
- * characters move the cursor and worse, and a newline breaks line-based formats. Some terminals
- * also obey the C1 controls: U+0080 to U+009F, and the bytes 0x80 to 0x9f outside UTF-8. The
- * bidirectional controls make them show a line in another order than it is written, so that a name
- * can look like the text around it.
+ * A name from a file, a path or a line of a perf map may contain any byte. On a terminal, control
+ * characters move the cursor and worse; a newline breaks line-based formats. Some terminals also
+ * interpret the C1 controls: U+0080 to U+009F, and the bytes 0x80 to 0x9f outside UTF-8.
+ * Bidirectional controls reorder a line as it is shown, so that a name can look like the text
+ * around it.
  *
  * Does not allocate or lock: the injected library shares this file.
  */
@@ -39,7 +38,7 @@ static inline bool ends_with(const char *text, const char *end)
 	return length >= n && strcmp(text + length - n, end) == 0;
 }
 
-/* Returns the value in "NAME=VALUE"; NULL: that is another variable, or none. */
+/* Returns the value in "NAME=VALUE"; NULL: the line is another variable, or none. */
 static inline const char *variable_value(const char *line, const char *name)
 {
 	size_t length = strlen(name);
@@ -48,8 +47,8 @@ static inline const char *variable_value(const char *line, const char *name)
 }
 
 /*
- * Returns the value of the first variable of that name in a list of them, each with its NUL, which
- * an empty one ends. NULL: there is none.
+ * Returns the value of the first variable with this name; NULL: there is none. `list`: texts with a
+ * NUL each, ended by an empty text.
  */
 static inline const char *variable_in(const char *list, const char *name)
 {
@@ -60,13 +59,24 @@ static inline const char *variable_in(const char *list, const char *name)
 	return value;
 }
 
-/* Returns what a hexadecimal digit is, in lower case; -1: it is none. */
+/* Returns the value of a lower-case hexadecimal digit, or -1. */
 static inline int hex_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Returns what is behind the last slash; without one, all of it. */
+/* Returns how many decimal digits the first `length` bytes of a text end with. */
+static inline size_t count_last_digits(const char *text, size_t length)
+{
+	size_t digits = 0;
+
+	while (digits < length && text[length - digits - 1] >= '0' &&
+	       text[length - digits - 1] <= '9')
+		digits++;
+	return digits;
+}
+
+/* Returns the part behind the last slash; without one, all of it. */
 static inline const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -75,12 +85,14 @@ static inline const char *base_name(const char *path)
 }
 
 /*
- * The length of the UTF-8 character at `s`, 1 to 4 bytes; 0 if it is not well-formed, like overlong
- * forms, surrogates and values past U+10FFFF (RFC 3629). Stops at the terminating NUL.
+ * Returns the length of the UTF-8 character at `s`, 1 to 4 bytes; 0 if it is not well-formed:
+ * overlong forms, surrogates, values past U+10FFFF (RFC 3629). Stops at the NUL.
  */
 size_t count_utf8_bytes(const unsigned char *s);
 
-/* Returns how many of a text's first `most` bytes do not end within a character. It has more. */
+/*
+ * Returns where to cut a text that is longer than `most` bytes: at most there, between characters.
+ */
 static inline size_t cut_text(const char *text, size_t most)
 {
 	while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
@@ -89,22 +101,22 @@ static inline size_t cut_text(const char *text, size_t most)
 }
 
 /*
- * Writes a character as UTF-8 and returns its length, 1 to 4 bytes. What is no character, like a
+ * Writes a character as UTF-8 and returns its length, 1 to 4 bytes. An invalid character, such as a
  * lone surrogate, becomes U+FFFD.
  */
 size_t put_utf8(uint32_t character, char *out);
 
-/* Returns how many bytes of a text are at most `limit` and end between two characters. */
+/* Returns how many bytes of a text fit into `limit`, ending between characters. */
 size_t fit_utf8(const char *text, size_t limit);
 
 /*
- * Makes `text` safe, in place: each control character (C0, DEL, C1; bidirectional: U+061C, U+200E,
- * U+200F, U+202A to U+202E, U+2066 to U+2069) and each byte that is not well-formed UTF-8 becomes
- * one '?'. Other text is unchanged. The result is never longer.
+ * Makes `text` safe, in place: replaces each control character and each byte of malformed UTF-8 by
+ * '?'. Controls are C0, DEL, C1 and the bidirectional ones: U+061C, U+200E, U+200F, U+202A to
+ * U+202E, U+2066 to U+2069. The result is never longer.
  */
 void clean_text(char *text);
 
-/* Appends to a text in `size` bytes, as far as there is room. */
+/* Appends to a text in a buffer of `size` bytes, as far as there is room. */
 void append_text(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -298,9 +298,9 @@ static void a_file_is_known_by_its_build_id(void **state)
 	assert_int_not_equal(module, other);
 	assert_int_equal(modules_find_file(&f->modules, other), -1);
 	assert_int_equal(modules_find_file(&f->modules, other), -1);
-	assert_int_equal(f->modules.absent, 2);
-	assert_int_equal(f->modules.absent_first, none);
-	assert_int_equal(f->modules.unreadable, 0);
+	assert_int_equal(f->modules.absent.count, 2);
+	assert_int_equal(f->modules.absent.first, none);
+	assert_int_equal(f->modules.unreadable.count, 0);
 	free_fixture(f);
 }
 
