@@ -19,7 +19,7 @@ bool array_reserve(void *items, uint32_t count, uint32_t more, uint32_t *capacit
 		bigger = bigger > UINT32_MAX / 2 ? UINT32_MAX : bigger * 2;
 	if (__builtin_mul_overflow((size_t)bigger, element_size, &bytes))
 		return false;
-	/* the type of the caller's pointer is unknown: copy it as bytes */
+	/* the type of the pointer is unknown here: copy its bytes */
 	memcpy(&old, items, sizeof(old));
 	grown = realloc(old, bytes);
 	if (!grown)

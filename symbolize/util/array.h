@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Growable arrays: a pointer, a count and a capacity that belong to the caller.
+ * Grows arrays: a pointer, a count and a capacity that belong to the caller.
  *
  *	struct item *items = NULL;
  *	uint32_t count = 0, capacity = 0;
@@ -11,7 +11,7 @@
  *	...
  *	free(items);
  *
- * Capacities double, so adding one element costs constant time on average. Elements move when the
+ * Capacities double, so adding an element takes constant time on average. Elements move when the
  * array grows: keep positions, not pointers.
  */
 #ifndef SYMBOLIZE_UTIL_ARRAY_H
@@ -25,15 +25,15 @@
 
 /*
  * Makes room for one more element after `count`. `items` is the address of the caller's pointer.
- * False when out of memory or positions: then nothing has changed.
+ * Returns false when out of memory or positions; then nothing has changed.
  */
 bool array_make_room(void *items, uint32_t count, uint32_t *capacity, size_t element_size);
 
-/* Does the same for `more` elements at once. */
+/* Makes room for `more` elements after `count`, as array_make_room does for one. */
 bool array_reserve(void *items, uint32_t count, uint32_t more, uint32_t *capacity,
 		   size_t element_size);
 
-/* Lengthens an array to `length` elements, if it has fewer; the new ones are zero. */
+/* Lengthens an array to `length` elements if it has fewer. New elements are zero. */
 bool array_extend(void *items, uint32_t *count, uint32_t length, uint32_t *capacity,
 		  size_t element_size);
 

@@ -15,37 +15,37 @@
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_thread.h"
 
-#define LOOK_MS 10 /* how often it is looked whether a call sleeps */
+#define LOOK_MS 10 /* interval of checks whether a call sleeps */
 #define LATE_LOOK_NS (2 * LOOK_MS * UINT64_C(1000000))
 #define NAP_NS (BOUNDED_CALL_NAP_MS * UINT64_C(1000000))
 #define WORKER_STACK (8u << 20) /* address space; unused pages cost nothing */
-#define BUSY_PART 8             /* at least this part of the time: the call was not waiting */
+#define BUSY_PART 8             /* a call that used 1/8 of its time was computing, not waiting */
 
 /*
- * A thread and the data it shares with its caller. The caller frees it; an abandoned thread frees
- * it itself.
+ * A thread and the data it shares with its caller. The caller frees the worker; an abandoned thread
+ * frees its worker itself.
  */
 struct worker {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct bounded_job *job; /* the current job; NULL: none */
+	struct bounded_job *job; /* current job; NULL: none */
 	pid_t tid;
 	bool keeps_capabilities, is_abandoned, must_end;
 };
 
 struct bounded_caller {
-	struct worker *worker; /* NULL: none has been started */
-	pid_t pid;             /* in which it was started: a child of fork has no threads of it */
-	uint64_t left_ns;      /* remaining time to wait for calls */
-	uint64_t sleep_ns;     /* remaining time for them to sleep */
+	struct worker *worker; /* NULL: not started */
+	pid_t pid;         /* process that started the worker: a child of fork lacks its thread */
+	uint64_t left_ns;  /* remaining time of all calls, ns */
+	uint64_t sleep_ns; /* remaining sleep of all calls, ns */
 	bool limits_sleep, keeps_capabilities;
 	uint64_t abandoned, refused;
-	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* of abandoned calls */
+	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* places of abandoned calls */
 	struct table_quota quota;
 	void (*meanwhile)(void *context); /* NULL: nothing */
 	void *context;
-	pid_t meanwhile_pid; /* in which it was asked for */
+	pid_t meanwhile_pid; /* process that set `meanwhile` */
 };
 
 struct bounded_caller *bounded_caller_new(unsigned int run_ms)
@@ -76,7 +76,7 @@ static void free_worker(struct worker *w)
 	free(w);
 }
 
-/* The next job; NULL: stop. */
+/* Waits for the next job. Returns NULL if the worker must end. */
 static struct bounded_job *wait_for_job(struct worker *w)
 {
 	struct bounded_job *job;
@@ -90,7 +90,7 @@ static struct bounded_job *wait_for_job(struct worker *w)
 	return job;
 }
 
-/* Returns a finished job to the caller; false: nobody waits for it any more. */
+/* Returns a finished job to the caller. Returns false if the caller has abandoned the job. */
 static bool return_job(struct worker *w)
 {
 	bool is_wanted;
@@ -113,8 +113,8 @@ static void discard(struct bounded_job *job)
 }
 
 /*
- * A thread inherits the capabilities of its creator and keeps them when the creator gives its own
- * up. Reading files as a plain user needs none.
+ * A thread inherits the capabilities of its creator, and keeps them when the creator drops its own.
+ * Reading files as a plain user needs none.
  */
 bool bounded_drop_capabilities(void)
 {
@@ -142,7 +142,7 @@ static void *work(void *opaque)
 	return NULL;
 }
 
-/* With all signals blocked: they are for other threads. */
+/* Starts the thread with all signals blocked: other threads handle them. */
 static int start_thread(struct worker *w)
 {
 	pthread_attr_t attributes;
@@ -198,7 +198,7 @@ void bounded_caller_free(struct bounded_caller *c)
 	free(c);
 }
 
-/* CPU time. */
+/* Returns the CPU time of the worker, ns. */
 static uint64_t used_ns(const struct worker *w)
 {
 	struct timespec used;
@@ -233,18 +233,18 @@ struct nap {
 	uint64_t looked_ns, slept_ns, used_ns;
 };
 
-/* Returns whether the worker wants a CPU that others have. */
+/* Returns whether the worker waits for a CPU that others use. */
 static bool is_runnable(pid_t tid)
 {
 	const char state = tid ? proc_thread_state(getpid(), tid) : '\0';
 
 	return !state ||
-	       state == 'R'; /* unknown: it has not run yet; or nobody says that it sleeps */
+	       state == 'R'; /* unknown: the thread has not run yet, or /proc does not tell */
 }
 
 /*
- * With the worker's lock. Whether the call has slept for longer than it may. Where this thread is
- * late itself, the machine is busy, or this process was stopped: then the time counts less.
+ * Returns whether the call has slept too long. Requires the worker's lock. If this thread is late,
+ * the machine is busy or the process was stopped: then time counts at most LATE_LOOK_NS.
  */
 static bool sleeps_too_long(struct bounded_caller *c, const struct worker *w, struct nap *nap,
 			    uint64_t now)
@@ -265,8 +265,8 @@ static bool sleeps_too_long(struct bounded_caller *c, const struct worker *w, st
 }
 
 /*
- * With the worker's lock: waits until it has run its job, until the deadline, or until it has slept
- * for too long.
+ * Waits until the worker has run its job, the deadline has passed, or the call has slept too long.
+ * Requires the worker's lock.
  */
 static void wait_for_worker(struct bounded_caller *c, struct worker *w, uint64_t deadline)
 {
@@ -296,7 +296,7 @@ static void wait_for_worker(struct bounded_caller *c, struct worker *w, uint64_t
 	}
 }
 
-/* Hands the job over and waits; false: it is late, and the worker was abandoned. */
+/* Hands the job over and waits. Returns false if the job is late and its worker was abandoned. */
 static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uint64_t deadline)
 {
 	struct worker *w = c->worker;
@@ -312,7 +312,7 @@ static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uin
 		bool is_busy = (used_ns(w) - used) * BUSY_PART > monotonic_ns() - start;
 
 		/*
-		 * The worker cannot free the job before it has the lock. The job's share stays
+		 * The worker cannot free the job before it has the lock. The share of the job stays
 		 * taken: it may never be freed.
 		 */
 		table_quota_settle(&c->quota, &job->share, true);
@@ -334,7 +334,7 @@ bool bounded_is_stuck(const struct bounded_caller *c, uint64_t place)
 	return false;
 }
 
-/* 0: the call may be made. */
+/* Starts a worker if necessary. Returns 0 if the call may be made, or -EBUSY. */
 static int prepare(struct bounded_caller *c, const struct bounded_job *job)
 {
 	if (bounded_is_stuck(c, job->place))

@@ -11,7 +11,10 @@
 
 #define FIRST_BUFFER 65536
 
-/* Opens what `found` is, a descriptor of a path alone, and closes it. */
+/*
+ * Opens the file that the O_PATH descriptor `found` names, and closes `found`. Returns a descriptor
+ * or -errno.
+ */
 static int open_found(int found, struct stat *st)
 {
 	char self[64];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens and reads regular files; writes all of something.
+ * Opens and reads regular files, and writes whole buffers.
  *
- * A path from another process may by now name a FIFO, a device or a symbolic link. Only regular
- * files are opened: to open a FIFO lets its writer go on, and to open a device may start it. A
+ * A path from another process may name a FIFO, a device or a symbolic link by now. Only regular
+ * files are opened: opening a FIFO unblocks its writer, and opening a device may start it. A
  * regular file may still block if its file system does (bounded_call.h).
  */
 #ifndef SYMBOLIZE_UTIL_FILE_IO_H
@@ -16,31 +16,32 @@
 
 enum symlink_rule {
 	SYMLINK_FOLLOW,
-	SYMLINK_REFUSE, /* the last component must not be a symbolic link: -ELOOP */
+	SYMLINK_REFUSE, /* the last component is not followed: -ELOOP if it is a symbolic link */
 };
 
 /*
- * A read-only, close-on-exec descriptor of the regular file at `path`, its status in `*st`; or
- * -errno (-EINVAL: not a regular file). The caller closes it.
+ * Opens the regular file at `path` for reading, close-on-exec, and sets `*st`. Returns a
+ * descriptor, which the caller closes, or -errno (-EINVAL: not a regular file).
  */
 int open_regular(const char *path, enum symlink_rule rule, struct stat *st);
 
 /*
- * Does the same with the folder `root`, a descriptor, as the root of all names: neither ".." nor a
- * link leads out of it, and no link of /proc is followed (openat2(2), RESOLVE_IN_ROOT).
+ * Opens a regular file as open_regular does, with the descriptor `root` as the root folder. No ".."
+ * and no link leads out of it, and no magic link of /proc is followed (openat2(2),
+ * RESOLVE_IN_ROOT).
  */
 int open_regular_in(int root, const char *path, struct stat *st);
 
-/* Reads exactly `size` bytes at `offset`: 0, -EIO at the file's end, or -errno. */
+/* Reads exactly `size` bytes at `offset`. Returns 0, -EIO if the file ends before, or -errno. */
 int read_exactly(int fd, void *buffer, size_t size, uint64_t offset);
 
-/* Writes exactly `size` bytes at the current position: 0 or -errno. */
+/* Writes exactly `size` bytes at the current position. Returns 0 or -errno. */
 int write_exactly(int fd, const void *data, size_t size);
 
 /*
- * Reads from the current position to the end, but at most `limit` bytes, into a malloc'd buffer
- * followed by a NUL that `*size` does not include; works on /proc files, which have no size. The
- * caller frees it.
+ * Reads from the current position to the end, at most `limit` bytes, into a malloc'd buffer. A NUL
+ * follows that `*size` does not include. Works on files of /proc, which have no size. The caller
+ * frees the buffer. Returns 0 or -errno.
  */
 int read_to_end(int fd, size_t limit, char **buffer, size_t *size);
 

@@ -10,18 +10,18 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define UNMAPPED 65534       /* stands for users whom a user namespace does not know */
-#define MAP_BYTES (64 << 10) /* of /proc/self/uid_map: 340 lines at most */
-#define MAX_LINKS 40         /* as many as the kernel follows */
-#define MAX_TRIES 10         /* somebody makes and removes the file meanwhile */
+#define UNMAPPED 65534       /* number of users that a user namespace does not map */
+#define MAP_BYTES (64 << 10) /* buffer for /proc/self/uid_map: 340 lines at most */
+#define MAX_LINKS 40         /* links in one path: the limit of the kernel */
+#define MAX_TRIES 10         /* attempts while others create and remove the file */
 
 struct walk {
 	struct guarded_path *end;
-	char rest[PATH_MAX]; /* what is left to be walked */
+	char rest[PATH_MAX]; /* rest of the path */
 	size_t at;
 	int links;
 	bool is_public;        /* guarded_find_public */
-	bool has_foreign_link; /* one of `foreign` */
+	bool has_foreign_link; /* a link of the user `foreign` was followed */
 	uid_t foreign;
 };
 
@@ -56,7 +56,7 @@ static bool is_shared(const struct stat *folder)
 	return folder->st_mode & S_ISVTX && folder->st_mode & (S_IWGRP | S_IWOTH);
 }
 
-/* Returns whether everybody may read the file, or look up names in the folder. */
+/* Returns whether everybody may read the file, or search the folder. */
 static bool is_public(int fd, const struct stat *st)
 {
 	const mode_t read = S_IRUSR | S_IRGRP | S_IROTH, search = S_IXUSR | S_IXGRP | S_IXOTH;
@@ -70,7 +70,7 @@ static bool is_public(int fd, const struct stat *st)
 	       (errno == ENODATA || errno == EOPNOTSUPP);
 }
 
-/* Looks at a name before it is used. 0 or -errno. */
+/* Checks a name before it is used. Returns 0 or -errno. */
 static int check_name(struct walk *w, const struct stat *folder, const struct stat *st,
 		      bool is_last)
 {
@@ -86,8 +86,7 @@ static int check_name(struct walk *w, const struct stat *folder, const struct st
 		if (!is_link && st->st_nlink > 1)
 			return -GUARDED_LINKED;
 	}
-	/* a second name for a file of somebody else than the folder's owner, who may have made it
-	 */
+	/* a second name of a file that the folder's owner does not own but may have linked */
 	if (!is_link && !S_ISDIR(st->st_mode) && st->st_nlink > 1 && is_other(folder->st_uid) &&
 	    st->st_uid != folder->st_uid)
 		return -GUARDED_LINKED;
@@ -98,7 +97,7 @@ static int check_name(struct walk *w, const struct stat *folder, const struct st
 	return 0;
 }
 
-/* Checks whether a link of another user's may lead there: 0 or -errno. */
+/* Checks whether a link of another user may lead to this end. Returns 0 or -errno. */
 static int check_end(const struct walk *w, const struct stat *end)
 {
 	uid_t we = geteuid();
@@ -110,7 +109,7 @@ static int check_end(const struct walk *w, const struct stat *end)
 
 /* ---- the walk ---- */
 
-/* Takes the next name. False: there is none. */
+/* Takes the next name. Returns false if there is none. */
 static bool next_name(struct walk *w, char name[NAME_MAX + 1], bool *is_last, int *err)
 {
 	const char *at = w->rest + w->at + strspn(w->rest + w->at, "/");
@@ -138,7 +137,7 @@ static void enter(struct walk *w, int folder)
 	w->end->folder = folder;
 }
 
-/* Puts what the link says before what is left. 0 or -errno. */
+/* Replaces a link by its text in the rest of the path. Returns 0 or -errno. */
 static int follow(struct walk *w, int link)
 {
 	char text[PATH_MAX];
@@ -171,12 +170,12 @@ static bool is_proc(int folder)
 	return fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* A descriptor of what the name is, not of where it leads to; or -errno. */
+/* Opens a name as O_PATH, without following a link. Returns a descriptor or -errno. */
 static int open_name(int folder, const char *name, bool is_last)
 {
 	int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, fd = -1;
 
-	if (!is_last) { /* it may have to be mounted first */
+	if (!is_last) { /* an automount may have to mount the folder first */
 		fd = openat(folder, name, flags | O_DIRECTORY);
 		if (fd < 0 && errno != ENOTDIR && errno != ELOOP)
 			return -errno;
@@ -186,7 +185,7 @@ static int open_name(int folder, const char *name, bool is_last)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Nothing has the last name. */
+/* Ends the walk where nothing has the last name. Returns 0 or -errno. */
 static int end_with_nothing(struct walk *w)
 {
 	struct stat folder;
@@ -196,7 +195,7 @@ static int end_with_nothing(struct walk *w)
 	return fstat(w->end->folder, &folder) == 0 ? check_end(w, &folder) : -errno;
 }
 
-/* Goes on to `fd`, which the end keeps if it is the last. 0 or -errno. */
+/* Continues the walk at `fd`, which `end` keeps if it is the last name. Returns 0 or -errno. */
 static int arrive(struct walk *w, int fd, bool is_last)
 {
 	if (!is_last) {
@@ -211,7 +210,7 @@ static int arrive(struct walk *w, int fd, bool is_last)
 	return w->end->is_handed ? 0 : check_end(w, &w->end->st);
 }
 
-/* Walks one name. 1: it was the last; 0; -errno. */
+/* Walks one name. Returns 1 if it was the last, 0 if others follow, or -errno. */
 static int walk_name(struct walk *w, bool is_last, int flags)
 {
 	struct guarded_path *g = w->end;
@@ -271,7 +270,7 @@ static int walk(struct walk *w, const char *path, int flags)
 	err = g->folder < 0 ? g->folder : 0;
 	while (!err && next_name(w, g->name, &is_last, &err))
 		err = err ? err : walk_name(w, is_last, flags);
-	if (err == 0) /* "/", alone or as a link's text */
+	if (err == 0) /* the path is "/", or a link to it */
 		return -EISDIR;
 	return err < 0 ? err : 0;
 }

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that are to be written, by names where other users may have put something else; and those
- * that everybody may read.
+ * Opens files that are to be written, by paths in which other users may plant names; and files that
+ * everybody may read.
  *
- * In a shared folder, one with the sticky bit in which a group or everybody may make files (/tmp),
- * any user can take a name in advance: by a file or a FIFO of theirs, by a link, or by a second
- * name (hard link) of a file of ours. So a path is walked name after name, and each name is looked
- * at before it is used. The kernel may do so, too, or not (fs.protected_symlinks and the like).
- * Refused are
+ * A shared folder has the sticky bit, and a group or everybody may create files in it (/tmp). There
+ * any user can take a name in advance: by a file or a FIFO, by a link, or by a hard link to a file
+ * of ours. So a path is walked name by name, and each name is checked before it is used. The kernel
+ * may do so as well, or not (fs.protected_symlinks and others). Refused are
  *
- *	- in a shared folder, links, files and FIFOs of others (GUARDED_OTHERS), and a file or FIFO
- *	  that has a second name (GUARDED_LINKED);
- *	- in another user's folder, a second name of what is not that user's (GUARDED_LINKED);
- *	- anywhere, a link of another user that leads to what is ours, or to a descriptor of a
- *	  process; for root, to what is not that user's (GUARDED_OTHERS).
+ * - in a shared folder: links, files and FIFOs of others (GUARDED_OTHERS);
+ * - in a shared folder: a file or FIFO with a second name (GUARDED_LINKED);
+ * - in another user's folder: a second name of a file that is not that user's (GUARDED_LINKED);
+ * - anywhere: a link of another user that leads to our files, or to a descriptor of a process; for
+ *   root, to files that are not that user's (GUARDED_OTHERS).
  *
- * Ours is what belongs to our effective user; what belongs to root is no other user's. Other users'
- * folders and what is in them may be used: who names them, means them. Links of /proc, to which
- * /dev/stdout and /dev/fd/N lead, are descriptors that were handed to us, and are followed.
+ * Our files are those of our effective user. Root is no other user. Other users' folders and the
+ * files in them may be used: whoever names them means them. Links of /proc, to which /dev/stdout
+ * and /dev/fd/N lead, are descriptors that were handed to us, and are followed.
  *
- * What was looked at is what is opened: a name that leads to something else meanwhile is an error
- * (-ESTALE). No memory stays
- * allocated.
+ * The file that was checked is the file that is opened: a name that changes meanwhile is an error
+ * (-ESTALE). No memory stays allocated.
  */
 #ifndef SYMBOLIZE_UTIL_GUARDED_PATH_H
 #define SYMBOLIZE_UTIL_GUARDED_PATH_H
@@ -32,49 +30,51 @@
 #include <sys/stat.h>
 
 /*
- * Returns whether this is the number that the kernel shows for users whom our user namespace does
- * not know, root outside of it above all. It may be a user of its own (nobody) elsewhere.
+ * Returns whether `uid` is the kernel's number for users that our user namespace does not map, such
+ * as root outside. Elsewhere the number may be a user of its own (nobody).
  */
 bool guarded_is_unmapped(uid_t uid);
 
-/* No call for files returns these. */
+/* Errors of ours; no system call on files returns them. */
 #define GUARDED_OTHERS EREMCHG
 #define GUARDED_LINKED ENOTUNIQ
 
 struct guarded_path {
-	int folder;              /* open as a path alone; of the name */
-	char name[NAME_MAX + 1]; /* where links lead to */
-	int found;               /* open as a path alone; -1: there is nothing */
-	struct stat st;          /* of what was found */
-	bool is_handed;          /* it is a descriptor of a process, which /proc has led to */
+	int folder;              /* O_PATH descriptor of the folder that has the name */
+	char name[NAME_MAX + 1]; /* last name of the path, behind all links */
+	int found;               /* O_PATH descriptor of the file; -1: there is none */
+	struct stat st;          /* status of the file found */
+	bool is_handed;          /* the file is a descriptor of a process, by a link of /proc */
 };
 
 /*
- * Finds where a path leads to. `flags`: O_NOFOLLOW (-ELOOP: the last name is a link) or 0. 0 or
- * -errno; call guarded_release in any case.
+ * Finds the file that a path leads to. `flags`: O_NOFOLLOW (-ELOOP if the last name is a link) or
+ * 0. Returns 0 or -errno; call guarded_release in any case.
  */
 int guarded_find(struct guarded_path *g, const char *path, int flags);
 
-/* Opens what was found, close-on-exec: a descriptor or -errno. `flags`: not O_CREAT, not O_TRUNC.
+/*
+ * Opens the file found, close-on-exec. `flags` has neither O_CREAT nor O_TRUNC. Returns a
+ * descriptor or -errno.
  */
 int guarded_open_found(const struct guarded_path *g, int flags);
 
 /*
- * Finds where a path leads to that everybody may follow, to a file that everybody may read: every
- * user there is, by the modes of the file and of each folder on the way, none of which has an ACL.
- * 0 or -errno (-EACCES); call guarded_release in any case.
+ * Finds a file that every user may reach and read. Decides by the modes of the file and of each
+ * folder on the way; none may have an ACL. Returns 0 or -errno (-EACCES); call guarded_release in
+ * any case.
  */
 int guarded_find_public(struct guarded_path *g, const char *path);
 
 void guarded_release(struct guarded_path *g);
 
 /*
- * As open(2), close-on-exec, for a file that is to be written; O_CREAT makes one that is not there.
- * A descriptor or -errno.
+ * Opens a file for writing as open(2) does, close-on-exec; O_CREAT creates a missing file. Returns
+ * a descriptor or -errno.
  */
 int guarded_open(const char *path, int flags, mode_t mode);
 
-/* Returns what an errno of ours means; strerror(3) of all others. */
+/* Returns the text of an error: ours, or strerror(3) of all others. */
 const char *guarded_error(int error);
 
 #endif

@@ -4,7 +4,7 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
-/* On one cache line. */
+/* Aligned to be on one cache line. */
 struct hash_seed hash_seed __attribute__((aligned(64))) = {
 	0x9e3779b97f4a7c15u,
 	0xd1342543de82ef95u,
@@ -12,8 +12,8 @@ struct hash_seed hash_seed __attribute__((aligned(64))) = {
 };
 
 /*
- * Draws the weights. Where getrandom does not answer, the kernel's 16 random bytes for each program
- * have to do; then the weights are public.
+ * Draws the seed. If getrandom does not answer, takes the 16 random bytes that the kernel gives
+ * each program; then the weights are public.
  */
 __attribute__((constructor)) static void draw_seed(void)
 {

@@ -38,7 +38,7 @@ static int grow(struct hash_index *index)
 
 int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position)
 {
-	/* At most half full: probe sequences stay short even with a mediocre hash. */
+	/* At most half full, so that probe sequences stay short. */
 	if (index->used >= index->capacity / 2) {
 		int err = grow(index);
 
@@ -50,7 +50,7 @@ int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position)
 	return 0;
 }
 
-/* The number of its slot, or HASH_INDEX_NONE. */
+/* Returns the number of the slot, or HASH_INDEX_NONE. */
 static uint32_t find_slot(const struct hash_index *index, uint32_t hash, uint32_t position)
 {
 	uint32_t mask = index->capacity - 1, i;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An open-addressing index from hashes to positions in the caller's own array.
+ * Maps hashes to positions in the caller's own array, by open addressing.
  *
  * The index stores no keys: the caller keeps the records, hashes them, and compares them through a
- * callback. One small table thus serves processes, modules, interned strings and named addresses
- * alike. Hashes come from hash.h.
+ * callback. So one table serves processes, modules, strings and addresses alike. Hashes come from
+ * hash.h.
  *
  * Zero-initialised is empty and valid. Not thread-safe. Errors: 0 or -errno.
  */
@@ -23,7 +23,7 @@ struct hash_slot {
 	uint32_t position; /* HASH_INDEX_NONE: free */
 };
 
-/* An entry's share of the slots, at most: that of the first one after they have doubled. */
+/* bytes of slots per entry, at most: just after the table has doubled */
 #define HASH_INDEX_ENTRY_BYTES (4 * sizeof(struct hash_slot))
 
 struct hash_index {
@@ -32,10 +32,13 @@ struct hash_index {
 	uint32_t used;
 };
 
-/* Whether the record at `position` of `records` has the key `key`. */
+/* Compares the record at `position` of `records` with `key`. */
 typedef bool (*hash_index_equal)(const void *records, uint32_t position, const void *key);
 
-/* The position of the record with `key`, or HASH_INDEX_NONE. Inline, and `equal` with it. */
+/*
+ * Returns the position of the record with `key`, or HASH_INDEX_NONE. Inline, so that `equal` is
+ * inlined, too.
+ */
 static inline uint32_t hash_index_find(const struct hash_index *index, uint32_t hash,
 				       hash_index_equal equal, const void *records, const void *key)
 {
@@ -53,18 +56,16 @@ static inline uint32_t hash_index_find(const struct hash_index *index, uint32_t 
 	}
 }
 
-/* Adds a position that is not in the index yet. On -ENOMEM the index is unchanged. */
+/* Adds a position that is not in the index yet. Returns 0, or -ENOMEM: nothing has changed. */
 int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position);
 
-/* Removes a position added with the same arguments; no effect if it is not there. */
+/* Removes a position with its hash; no effect if the index lacks it. */
 void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t position);
 
-/* The record at `from` is at `to` from now on; no effect if it is not there. */
+/* Renumbers the record at `from` as `to`; no effect if the index lacks it. */
 void hash_index_move(struct hash_index *index, uint32_t hash, uint32_t from, uint32_t to);
 
-/*
- * Removes all, and keeps the room: as many as there were can be added again without -ENOMEM.
- */
+/* Removes all positions and keeps the memory: as many as before can be added without -ENOMEM. */
 void hash_index_clear(struct hash_index *index);
 
 void hash_index_release(struct hash_index *index);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which way a branch usually goes. What usually runs then comes in one piece, without jumps over
- * what seldom does. Where code runs thousands of times a second between other code, the processor
- * has forgotten by the next time where its jumps lead, and each costs some 10 cycles or more.
+ * Tells the compiler which way a branch usually goes, so that the usual path is laid out without
+ * jumps.
+ *
+ * This matters for code that runs thousands of times a second between other code. By then the
+ * processor has forgotten the targets of its jumps, and each costs 10 cycles or more.
  */
 #ifndef SYMBOLIZE_UTIL_LIKELY_H
 #define SYMBOLIZE_UTIL_LIKELY_H

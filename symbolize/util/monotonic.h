@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * CLOCK_MONOTONIC: the clock of all times in a profile, and of all deadlines.
- */
+/* Reads CLOCK_MONOTONIC: the clock of all times in a profile, and of all deadlines. */
 #ifndef SYMBOLIZE_UTIL_MONOTONIC_H
 #define SYMBOLIZE_UTIL_MONOTONIC_H
 
@@ -16,7 +14,7 @@ static inline uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Signed, for what is left until a deadline. */
+/* Returns ms, signed: differences from a deadline may be negative. */
 static inline int64_t monotonic_ms(void)
 {
 	return (int64_t)(monotonic_ns() / 1000000);

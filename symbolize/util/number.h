@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unsigned numbers of 1, 2, 4 or 8 bytes in structs that a table describes by offsets and sizes.
+ * Loads and stores unsigned numbers of 1, 2, 4 or 8 bytes in structs that a table describes by
+ * offsets and sizes.
  */
 #ifndef SYMBOLIZE_UTIL_NUMBER_H
 #define SYMBOLIZE_UTIL_NUMBER_H
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Returns the number of 1, 2, 4 or 8 bytes at that offset. */
+/* Returns the number of `size` bytes at `offset`. */
 static inline uint64_t number_load(const void *from, size_t offset, uint8_t size)
 {
 	const char *at = (const char *)from + offset;
@@ -33,7 +34,7 @@ static inline uint64_t number_load(const void *from, size_t offset, uint8_t size
 	}
 }
 
-/* False: the number is too large. */
+/* Stores a number of `size` bytes at `offset`. Returns false if the number is too large. */
 static inline bool number_store(void *to, size_t offset, uint8_t size, uint64_t value)
 {
 	char *at = (char *)to + offset;

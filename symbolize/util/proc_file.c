@@ -31,13 +31,13 @@ static void read_path(struct read_job *job, const char *path)
 		close(fd);
 }
 
-/* Returns whether the kernel shows, by its version, a thread that has ended. */
+/* Returns whether the thread has ended: kernel versions show this in two ways. */
 static bool has_no_memory(const struct read_job *job)
 {
 	return job->err ? job->err == -ESRCH : job->size == 0;
 }
 
-/* Reads of the first other thread that has memory; leaves what was read if there is none. */
+/* Reads the file of the first other thread that has memory. Keeps the result if there is none. */
 static void read_threads(struct read_job *job)
 {
 	struct read_job other = {.limit = job->limit, .err = -ESRCH};
@@ -56,7 +56,7 @@ static void read_threads(struct read_job *job)
 		other.text = NULL;
 		snprintf(path, sizeof(path), "/proc/%d/task/%lu/%s", (int)job->pid, tid, job->name);
 		read_path(&other, path);
-		if (other.err == -ENOENT) /* it has just gone */
+		if (other.err == -ENOENT) /* the thread has just ended */
 			other.err = -ESRCH;
 	}
 	if (list)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Files of /proc that describe one thread, and that cannot block: comm, status, stat, syscall.
- */
+/* Reads files of /proc that describe one thread and cannot block: comm, status, stat, syscall. */
 #ifndef SYMBOLIZE_UTIL_PROC_THREAD_H
 #define SYMBOLIZE_UTIL_PROC_THREAD_H
 
@@ -10,13 +8,15 @@
 #include <sys/types.h>
 
 /*
- * Reads /proc/PID/task/TID/`file` into `text`, cut to `size` - 1 bytes
- * and followed by a NUL. False: the thread has ended, or may not be looked into.
+ * Reads /proc/PID/task/TID/`file` into `text`, cut to `size` - 1 bytes and followed by a NUL.
+ * Returns false if the thread has ended or may not be inspected.
  */
 bool proc_thread_read(pid_t pid, pid_t tid, const char *file, char *text, size_t size);
 
-/* Returns the letter of the thread's state (proc_pid_stat(5)): 'R' runs or waits for a CPU; 0:
- * unknown. */
+/*
+ * Returns the letter of the thread's state (proc_pid_stat(5)): 'R' runs or waits for a CPU; 0:
+ * unknown.
+ */
 char proc_thread_state(pid_t pid, pid_t tid);
 
 #endif

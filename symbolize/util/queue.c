@@ -84,9 +84,9 @@ void queue_pop(struct queue *q)
 		return;
 	q->first = (q->first + 1) & (q->capacity - 1);
 	q->length--;
-	/* not for a few, and not so early that the next push grows it again */
+	/* spares short queues, and shrinks late, so that the next push need not grow the queue */
 	if (q->capacity > QUEUE_KEPT && q->length < q->capacity / 4)
-		(void)resize(q, q->capacity / 2); /* without memory it stays large */
+		(void)resize(q, q->capacity / 2); /* without memory the queue stays large */
 }
 
 uint32_t queue_length(const struct queue *q)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A growing ring of equal elements, first in, first out.
+ * Queues elements of one size, first in, first out, in a growing ring buffer.
  *
- * Elements are copied in. Returned pointers are valid until the next change. Functions that deal
- * with time use the element's first member as a uint64_t time in ns and keep the queue ordered by
- * it.
+ * Elements are copied. Returned pointers are valid until the next change. Functions about time need
+ * elements that begin with a uint64_t time in ns, and keep the queue ordered by time.
  */
 #ifndef SYMBOLIZE_UTIL_QUEUE_H
 #define SYMBOLIZE_UTIL_QUEUE_H
@@ -23,28 +22,27 @@ struct queue {
 void queue_init(struct queue *q, size_t element_size);
 void queue_release(struct queue *q);
 
-/* 0 or -ENOMEM. */
+/* Appends an element. Returns 0 or -ENOMEM. */
 int queue_push(struct queue *q, const void *element);
 
 /*
- * Puts the element behind those that are not later. It moves past QUEUE_REACH others at most, so
- * that a sender of senseless times cannot make this quadratic.
+ * Inserts the element behind those that are not later. Passes at most QUEUE_REACH others, so that a
+ * sender of senseless times cannot make this quadratic. Returns 0 or -ENOMEM.
  */
 #define QUEUE_REACH 1024
 int queue_insert_by_time(struct queue *q, const void *element);
 
-/* The first element, or NULL; the i-th, or NULL. */
+/* Return the first element and the i-th; NULL: there is none. */
 void *queue_front(const struct queue *q);
 void *queue_at(const struct queue *q, uint32_t i);
 
-/* Removes the first element, if any. Memory of a once long queue is freed when it is short again.
- */
+/* Removes the first element, if any. Shrinks a queue that is short again after it was long. */
 #define QUEUE_KEPT 1024
 void queue_pop(struct queue *q);
 
 uint32_t queue_length(const struct queue *q);
 
-/* How many elements are earlier than `time_ns`; stops counting at 2. */
+/* Returns how many elements are earlier than `time_ns`, 2 at most. */
 uint32_t queue_count_before(const struct queue *q, uint64_t time_ns);
 
 #endif

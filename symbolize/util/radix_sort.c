@@ -21,7 +21,7 @@ static bool is_sorted(const uint64_t *keys, uint32_t count)
 	return true;
 }
 
-/* How often each digit has each value, in one go. */
+/* Counts how often each digit has each value, in one pass. */
 static void count_digits(const uint64_t *keys, uint32_t count, uint32_t (*counts)[VALUES])
 {
 	memset(counts, 0, DIGITS * sizeof(*counts));
@@ -30,7 +30,7 @@ static void count_digits(const uint64_t *keys, uint32_t count, uint32_t (*counts
 			counts[digit][digit_of(keys[i], digit)]++;
 }
 
-/* Counts become places: where the first key with each value goes. */
+/* Turns counts into positions: that of the first key with each value. */
 static void find_places(uint32_t *counts)
 {
 	uint32_t place = 0;
@@ -64,7 +64,7 @@ int radix_sort(uint64_t **keys, uint32_t **values, uint32_t count)
 		uint32_t *from_values = *values;
 
 		if (counts[digit][digit_of(from_keys[0], digit)] == count)
-			continue; /* all alike */
+			continue; /* all keys share this digit */
 		find_places(counts[digit]);
 		for (uint32_t i = 0; i < count; i++) {
 			uint32_t place = counts[digit][digit_of(from_keys[i], digit)]++;

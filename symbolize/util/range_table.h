@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns possibly overlapping address ranges into a sorted table of disjoint ones, searched by
- * bisection.
+ * Turns address ranges, which may overlap, into a sorted table of disjoint ranges.
  *
- * Where ranges overlap, the one with the highest priority wins, piece by piece: a symbol nested in
- * another keeps its part and the outer one keeps the rest. Ranges are half-open, [start, end).
+ * Where ranges overlap, the highest priority wins, piece by piece: a symbol nested in another keeps
+ * its part, and the outer one keeps the rest. Ranges are half-open, [start, end).
  *
- * Building takes O(n log n) for any input and yields at most 2n pieces; a lookup takes O(log n).
+ * Building takes O(n log n) for any input and yields at most 2n pieces. A lookup takes O(log n).
  */
 #ifndef SYMBOLIZE_UTIL_RANGE_TABLE_H
 #define SYMBOLIZE_UTIL_RANGE_TABLE_H
@@ -19,7 +18,7 @@
 struct range {
 	uint64_t start, end;
 	uint32_t priority;
-	uint32_t id; /* chosen by the caller; not RANGE_NONE */
+	uint32_t id; /* chosen by the caller; any but RANGE_NONE */
 };
 
 struct range_table {
@@ -28,12 +27,12 @@ struct range_table {
 };
 
 /*
- * Builds `table` from `ranges`, which it sorts in place; empty and inverted ranges are ignored. The
- * caller keeps `ranges`. -ENOMEM leaves `table` empty.
+ * Builds `table` from `ranges`, which stay the caller's and are sorted in place. Ignores empty and
+ * inverted ranges. Returns 0, or -ENOMEM: the table is empty.
  */
 int range_table_build(struct range_table *table, struct range *ranges, size_t count);
 
-/* The id of the range that contains `address`, or RANGE_NONE. */
+/* Returns the id of the range that contains `address`, or RANGE_NONE. */
 uint32_t range_table_find(const struct range_table *table, uint64_t address);
 
 void range_table_release(struct range_table *table);

@@ -9,7 +9,8 @@ void record_set_reindex(struct record_set *set, size_t key_size, size_t record_s
 
 	hash_index_clear(&set->index);
 	for (uint32_t i = 0; i < set->count; i++, record += record_size)
-		hash_index_add(&set->index, hash_bytes(record, key_size), i); /* there is room */
+		hash_index_add(&set->index, hash_bytes(record, key_size),
+			       i); /* cannot fail: there is room */
 }
 
 void record_set_remove(struct record_set *set, uint32_t at, size_t key_size, size_t record_size)

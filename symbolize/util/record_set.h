@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Distinct records of one type, numbered from 0 in the order in which they were added.
+ * Keeps distinct records of one type, numbered from 0 in the order in which they were added.
  *
  *	struct sum { uint32_t stack, place; uint64_t ns; };
  *	RECORD_SET(struct sum) sums = {0};
@@ -13,10 +13,10 @@
  *	...
  *	record_set_release(&sums.set);
  *
- * A record begins with its key, which is compared as bytes: all of them are set, gaps included. Its
- * size is that of what `key` points to, at most that of a record. Each set has keys of one size.
- * For other keys, as texts, record_find_equal compares through a callback; functions called
- *..._hashed take the caller's hash. Limits are the caller's, who checks them before adding.
+ * A record begins with its key, which is compared as bytes: set all of them, padding included. The
+ * size of the key is that of the object that `key` points to. Each set has keys of one size. For
+ * other keys, such as texts, record_find_equal compares through a callback. Functions called
+ * ..._hashed take the caller's hash. The caller checks its limits before adding.
  *
  * Zero-initialised is empty and valid. Records move when the set grows: keep numbers, not pointers.
  * Not thread-safe.
@@ -48,13 +48,13 @@ struct record_set {
 		};                                \
 	}
 
-/* The bytes by which equal records are found; constant where these functions are inlined. */
+/* Bytes by which equal records are found; constants where these functions are inlined. */
 struct record_key {
 	const void *bytes;
 	size_t size, record_size;
 };
 
-/* Tells whether the record at that position begins with the key. */
+/* Returns whether the record at `position` begins with the key. */
 static inline bool record_has_key(const void *records, uint32_t position, const void *key)
 {
 	const struct record_key *k = key;
@@ -82,7 +82,10 @@ static inline uint32_t record_set_add(struct record_set *set, uint32_t hash, con
 	return set->count++;
 }
 
-/* Returns the number of the record with the key, and adds `record` if there is none. */
+/*
+ * Returns the number of the record with the key, adding `record` if there is none; RECORD_NONE when
+ * out of memory.
+ */
 static inline uint32_t record_set_get(struct record_set *set, const void *key, size_t key_size,
 				      const void *record, size_t record_size)
 {
@@ -93,20 +96,20 @@ static inline uint32_t record_set_get(struct record_set *set, const void *key, s
 }
 
 /*
- * Indexes the records again, after the caller has taken some out of the list, or changed keys. It
- * cannot fail: there are at most as many as before.
+ * Indexes the records again, after the caller has removed some from the list or changed keys.
+ * Cannot fail: there are at most as many as before.
  */
 void record_set_reindex(struct record_set *set, size_t key_size, size_t record_size);
 
 /* Removes the record at `at`, and moves the last record there. */
 void record_set_remove(struct record_set *set, uint32_t at, size_t key_size, size_t record_size);
 
-/* Takes all records out, and keeps the room. */
+/* Removes all records and keeps the memory. */
 void record_set_clear(struct record_set *set);
 
 void record_set_release(struct record_set *set);
 
-/* `s` points to a RECORD_SET. Each returns the record's number, or RECORD_NONE. */
+/* `s` points to a RECORD_SET. Each returns the number of a record, or RECORD_NONE. */
 #define record_find(s, key) record_find_hashed(s, hash_bytes((key), sizeof(*(key))), key)
 #define record_find_hashed(s, hash, key) \
 	record_set_find(&(s)->set, (hash), (key), sizeof(*(key)), sizeof(*(s)->list))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums and products of numbers that come from the target: what does not fit stays at the largest
- * number, UINT64_MAX or DBL_MAX, instead of wrapping, so that no claim makes a loss disappear.
+ * Adds and multiplies numbers that come from the target. A result that does not fit becomes
+ * UINT64_MAX or DBL_MAX instead of wrapping, so no claim makes a loss disappear.
  */
 #ifndef SYMBOLIZE_UTIL_SATURATE_H
 #define SYMBOLIZE_UTIL_SATURATE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash that is the same in each run (FNV-1a), for names that people see. Not for tables: keys
- * that collide are easily chosen, which is what symbolize/util/hash.h is for.
+ * Hashes bytes alike in each run (FNV-1a), for names that people see. Not for tables: colliding
+ * keys are easily chosen (symbolize/util/hash.h).
  */
 #ifndef SYMBOLIZE_UTIL_STABLE_HASH_H
 #define SYMBOLIZE_UTIL_STABLE_HASH_H

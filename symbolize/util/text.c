@@ -44,7 +44,7 @@ size_t put_utf8(uint32_t c, char *out)
 	return n;
 }
 
-/* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they change the order of the text. */
+/* Returns whether the character changes the order of the text. */
 static bool is_bidirectional_control(const unsigned char *s)
 {
 	if (s[0] == 0xd8)
@@ -56,10 +56,7 @@ static bool is_bidirectional_control(const unsigned char *s)
 	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
 }
 
-/*
- * Returns whether the well-formed character at `s` is a control character: C0, DEL, C1,
- * bidirectional.
- */
+/* Returns whether the well-formed character at `s` is a control character. */
 static bool is_control(const unsigned char *s)
 {
 	return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0) ||
