@@ -5,9 +5,12 @@
 
 enum { OPCODE_CALL = 0xe8, OPCODE_JUMP = 0xe9, OPCODE_JUMP_SHORT = 0xeb, OPCODE_GROUP_5 = 0xff };
 enum { GROUP_5_CALL = 2, GROUP_5_JUMP = 4 };
-enum { MODRM_CALL_BY_WORD = 0x15, MODRM_JUMP_BY_WORD = 0x25 }; /* of group 5: at rip + disp32 */
+enum { MODRM_CALL_BY_WORD = 0x15, MODRM_JUMP_BY_WORD = 0x25 }; /* operand at rip + disp32 */
 
-/* The length of an instruction of one opcode byte with this ModR/M byte and the SIB byte behind. */
+/*
+ * Returns the length of an instruction with one opcode byte, this ModR/M byte and the SIB byte
+ * behind.
+ */
 static size_t length_with(uint8_t modrm, uint8_t sib)
 {
 	const uint8_t mod = modrm >> 6, rm = modrm & 7;
@@ -55,7 +58,7 @@ size_t call_site_indirect(const uint8_t *code, size_t size)
 	return length <= size ? length : 0;
 }
 
-/* Returns the length of what stands before a stub's jump. */
+/* Returns the length of the code before a stub's jump. */
 static size_t before_jump(const uint8_t *code, size_t size)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

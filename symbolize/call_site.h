@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether an address is one that a call returns to, by the instruction before it.
+ * Tells whether an address is one that a call returns to, by the instruction before it.
  *
  * Instructions of x86-64 cannot be read backwards for certain: data, or the end of a longer
- * instruction, may look like a call. That something is no call is certain.
+ * instruction, may look like a call. The absence of a call is certain.
  *
  * Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: CALL (E8 rel32,
  * FF /2), ModR/M and SIB bytes (tables 2-2 and 2-3). Far calls (FF /3, 9A) are not for programs.
@@ -15,55 +15,56 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CALL_SITE_BYTES 7 /* the longest call without its prefixes, which do not matter */
+#define CALL_SITE_BYTES 7 /* bytes of the longest call, without irrelevant prefixes */
 
 struct call_site {
-	bool is_direct;       /* may be a call of the address + displacement */
-	bool is_indirect;     /* may be a call through a register or memory */
-	int32_t displacement; /* from the return address */
-	/* may be a call of what the word at the return address + word_displacement says */
+	bool is_direct;       /* perhaps a call of the return address + displacement */
+	bool is_indirect;     /* perhaps a call through a register or memory */
+	int32_t displacement; /* bytes from the return address */
+	/* perhaps a call of the address stored at the return address + word_displacement */
 	bool is_by_word;
 	int32_t word_displacement;
 };
 
 /*
- * `code`: the `size` bytes before the return address, CALL_SITE_BYTES where there are as many. No
- * other code is looked at. False: no call ends there.
+ * Reads the call that ends with `code`, the `size` bytes before the return address:
+ * CALL_SITE_BYTES, or all there are. Returns false if no call ends there.
  */
 bool call_site_read(const uint8_t *code, size_t size, struct call_site *site);
 
 /*
- * Whether the code at a function's beginning only jumps elsewhere: a stub for a function of another
- * library, or a function that does nothing but call another one.
+ * Returns whether the code at a function's beginning only jumps elsewhere: a stub for a function of
+ * another library, or a function that only calls another one.
  */
 #define CALL_STUB_BYTES 12
 bool call_site_is_stub(const uint8_t *code, size_t size);
 
-/*
- * Where such code jumps to: the address behind the jump + displacement, or where the word there
- * says. False: it does something else, or jumps through a register.
- */
+/* Target of such code: the address behind the jump + displacement, or the address stored there. */
 struct call_stub {
-	size_t length;   /* of the code, with the jump */
-	bool is_by_word; /* the word at that place is the address */
+	size_t length;   /* bytes of the code, with the jump */
+	bool is_by_word; /* the target is stored at that address */
 	int32_t displacement;
 };
+/* Reads such code. Returns false if the code does something else, or jumps through a register. */
 bool call_site_read_stub(const uint8_t *code, size_t size, struct call_stub *stub);
 
-/* The length of the call through a register or memory that `code` begins with; 0: none does. */
+/*
+ * Returns the length of the call through a register or memory at the beginning of `code`; 0: there
+ * is none.
+ */
 size_t call_site_indirect(const uint8_t *code, size_t size);
 
 /*
- * Returns whether a function may end with a jump to code in [to, to_end), or (`wants_outside`) with
- * one to code that is not in there: `code` is all of it, and begins at `start`. True if it jumps
+ * Returns whether a function may end with a jump to code in [to, to_end), or with `wants_outside`
+ * to code elsewhere. `code` is the whole function, at `start`. Returns true if the function jumps
  * through a register or memory.
  */
 bool call_site_may_jump(const uint8_t *code, size_t size, uint64_t start, uint64_t to,
 			uint64_t to_end, bool wants_outside);
 
 /*
- * Returns whether the same function may go on in the one at [to, to_end), as compilers end
- * functions. To another file (`leaves`) it jumps by a stub in its own.
+ * Returns whether a function may continue in the one at [to, to_end), as compilers end functions.
+ * With `leaves`, the other function is in another file, and reached by a stub in this one.
  */
 static inline bool call_site_may_go_on(const uint8_t *code, size_t size, uint64_t start,
 				       uint64_t to, uint64_t to_end, bool leaves)

@@ -63,7 +63,7 @@ uint64_t cfi_read_pointer(struct bytes *b, uint8_t encoding, uint64_t here, uint
 
 enum entry { ENTRY, ENTRY_TERMINATOR, ENTRY_BROKEN };
 
-/* The body of the entry at `b`: everything after its length. */
+/* Reads the entry at `b`. `*body`: all behind its length. */
 static enum entry next_entry(struct bytes *b, struct bytes *body)
 {
 	uint64_t length = bytes_u32(b);
@@ -103,19 +103,19 @@ static void read_augmentation(const struct cfi_table *t, struct bytes *b, const 
 		} else if (*letters == 'P') {
 			uint8_t encoding = bytes_u8(&data);
 
-			/* only the size matters here, not the address */
+			/* skips the personality: its address is not needed */
 			cfi_read_pointer(&data, encoding & ENC_FORMAT, address_of(t, data.at), 0);
 		} else if (*letters == 'L') {
 			bytes_u8(&data);
 		} else if (*letters == 'S') {
 			common->is_signal_frame = true;
 		} else {
-			break; /* data of later letters cannot be located, and is not needed */
+			break; /* the data of later letters cannot be located, nor is it needed */
 		}
 	}
 }
 
-/* False: they are too many, or have no end. */
+/* Skips the augmentation letters. Returns false if there are too many, or no NUL. */
 static bool skip_letters(struct bytes *b)
 {
 	for (int i = 0; i < CFI_AUGMENTATION_MAX && !b->bad; i++)
@@ -140,7 +140,7 @@ static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_c
 	version = bytes_u8(&body);
 	if (id != (t->is_debug_frame ? UINT32_MAX : 0) || version == 0 || version > 4)
 		return false;
-	/* each function has it read again, so a long one is not even skipped */
+	/* each function reads its CIE again, so a long one is not even skipped */
 	letters = (const char *)body.at;
 	if (!skip_letters(&body))
 		return false;
@@ -160,7 +160,7 @@ static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_c
 	return !body.bad;
 }
 
-/* Reads the FDE whose length field is at `offset`; false if it is a CIE or malformed. */
+/* Reads the FDE at `offset`. Returns false if the entry is a CIE or malformed. */
 static bool read_function(const struct cfi_table *t, uint64_t offset, struct cfi_function *f)
 {
 	struct bytes b = bytes_of(t), body;
@@ -175,7 +175,7 @@ static bool read_function(const struct cfi_table *t, uint64_t offset, struct cfi
 	id = bytes_u32(&body);
 	if (body.bad || id == (t->is_debug_frame ? UINT32_MAX : 0))
 		return false;
-	/* .eh_frame: backwards from here; .debug_frame: from the section's start */
+	/* .eh_frame: distance back from here; .debug_frame: offset in the section */
 	if (!t->is_debug_frame && id > id_at)
 		return false;
 	if (!read_common(t, t->is_debug_frame ? id : id_at - id, &f->common))
@@ -201,7 +201,7 @@ int cfi_each_function(const struct cfi_table *t,
 
 		if (kind == ENTRY_BROKEN)
 			return -EBADMSG;
-		/* crt files leave terminators in the middle: read to the section's end */
+		/* crt files leave terminators in the middle: continue to the end of the section */
 		if (kind == ENTRY && read_function(t, offset, &f) && f.end > f.start) {
 			struct cfi_index_entry entry = {f.start, f.end, offset};
 
@@ -225,8 +225,9 @@ int cfi_row_of_function(const struct cfi_table *t, uint64_t fde, uint64_t pc, st
 /* ---- the search table ---- */
 
 /*
- * .eh_frame_hdr: version 1, three encodings, the pointer to .eh_frame, the count, then pairs of
- * function start and FDE address, sorted. All linkers write the pairs data-relative, 4 bytes each.
+ * Format of .eh_frame_hdr: version 1, three encodings, the pointer to .eh_frame, the count, then
+ * sorted pairs of function start and FDE address. All linkers write pairs data-relative, 4 bytes
+ * each.
  */
 struct pairs {
 	const uint8_t *at;
@@ -247,7 +248,7 @@ static bool open_index(const struct cfi_table *t, struct pairs *pairs)
 	       pairs->count <= (uint64_t)(b.end - b.at) / 8;
 }
 
-/* An address in the table: the start (0) or the description (4) of function `i`. */
+/* Returns an address of pair `i`: the start of the function (part 0) or its FDE (part 4). */
 static uint64_t pair_address(const struct cfi_table *t, const struct pairs *pairs, uint64_t i,
 			     unsigned int part)
 {
@@ -257,7 +258,7 @@ static uint64_t pair_address(const struct cfi_table *t, const struct pairs *pair
 	return t->index_address + (uint64_t)(int64_t)offset;
 }
 
-/* How many functions start at or before `pc`. */
+/* Returns how many functions start at or before `pc`. */
 static uint64_t count_up_to(const struct cfi_table *t, const struct pairs *pairs, uint64_t pc)
 {
 	uint64_t low = 0, high = pairs->count;

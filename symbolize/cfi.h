@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call frame information: how to compute the caller's registers at any pc of a function.
+ * Decodes call-frame information: how to compute the caller's registers at any pc of a function.
  *
- * Reads .eh_frame (through the .eh_frame_hdr search table if there is one) and .debug_frame, runs
- * the call frame program up to a pc, and applies the resulting row to registers and memory. x86-64.
+ * Reads .eh_frame (through the search table .eh_frame_hdr if there is one) and .debug_frame of
+ * x86-64. Runs the call-frame program up to a pc, and applies the resulting row to registers and
+ * memory.
  *
  * Does not allocate, lock or print, and every access is within the given bounds: this code runs on
- * untrusted files in the profiler, and inside the user's program at each launch (cupti_trace/), so
- * this header, alone of symbolize/, may be included there.
+ * untrusted files in the profiler, and inside the user's program at each launch (cupti_trace/).
  *
  * Sources: DWARF 4, section 6.4 and 7.23; Linux Standard Base, .eh_frame and .eh_frame_hdr; System
  * V ABI AMD64, register numbers (figure 3.36).
@@ -49,8 +49,8 @@ struct cfi_table {
 };
 
 enum cfi_rule_kind {
-	CFI_SAME,      /* the default: unchanged */
-	CFI_UNDEFINED, /* unknown; for the pc: this is the outermost frame */
+	CFI_SAME,      /* unchanged: the default */
+	CFI_UNDEFINED, /* unknown; for the pc: outermost frame */
 	CFI_OFFSET,    /* saved at CFA + offset */
 	CFI_VAL_OFFSET,
 	CFI_REGISTER_RULE,
@@ -59,107 +59,110 @@ enum cfi_rule_kind {
 };
 
 /*
- * Longer entries are treated as malformed: each lookup reads its two entries completely. The
- * longest ones of large programs (GCC's) have 20 KiB.
+ * Maximum size of an entry; longer ones count as malformed. Each lookup reads two entries
+ * completely. The longest ones of large programs (GCC's) have 20 KiB.
  */
 #define CFI_ENTRY_MAX 65536
-#define CFI_AUGMENTATION_MAX 16 /* letters, likewise: compilers write "zPLRSB" at most */
+#define CFI_AUGMENTATION_MAX 16 /* letters; compilers write "zPLRSB" at most */
 
 struct cfi_rule {
 	uint8_t kind;              /* enum cfi_rule_kind */
 	uint8_t reg;               /* CFI_REGISTER_RULE */
 	uint16_t expression_size;  /* bytes */
-	int32_t offset;            /* from the CFA */
-	const uint8_t *expression; /* into the table */
+	int32_t offset;            /* bytes from the CFA */
+	const uint8_t *expression; /* borrowed from the table */
 };
 
 /* The rules at one pc. */
 struct cfi_row {
 	bool cfa_is_expression;
-	bool is_signal_frame; /* the pc of this frame was interrupted; it is not a return address */
+	bool is_signal_frame; /* the pc was interrupted: no return address */
 	uint8_t cfa_register;
 	int32_t cfa_offset;
 	uint16_t cfa_expression_size;
 	const uint8_t *cfa_expression;
-	/* of computing it, even if that failed: bytes of programs, more for copies of the state */
+	/*
+	 * cost of computing the row, also in vain: bytes of programs, more for copies of the state
+	 */
 	uint32_t cost;
 	struct cfi_rule rules[CFI_REGISTERS];
 };
 
 /*
- * The row at `pc` (an address in the module). 0; -ENOENT: no information covers the pc; -EBADMSG:
- * the table is malformed there. Without an index the whole section is walked: list its functions
- * once instead.
+ * Finds the row at `pc`, an address in the module. Returns 0; -ENOENT if no information covers the
+ * pc; -EBADMSG if the table is malformed there. Without a search table, walks the whole section:
+ * list its functions once instead.
  */
 int cfi_find_row(const struct cfi_table *table, uint64_t pc, struct cfi_row *row);
 
 /*
- * Returns whether the search table can be used: of the form that linkers write, sorted, and each
- * entry leads into the section. Reads it all. Otherwise list the section's functions.
+ * Returns whether the search table can be used: its form is that of linkers, its entries are
+ * sorted, and each leads into the section. Reads all of it.
  */
 bool cfi_index_is_usable(const struct cfi_table *table);
 
-/* Where code with the same description begins and ends: a function, or a gap between functions. */
+/* Bounds of code with one description: a function, or a gap between functions. */
 struct cfi_bounds {
 	uint64_t start, end;
 	bool is_function;
 };
 
-/* The bounds around `pc`, by the search table. */
+/* Returns the bounds around `pc`, by the search table. */
 struct cfi_bounds cfi_find_bounds(const struct cfi_table *table, uint64_t pc);
 
-/* Reads a word of the unwound program's memory. False: unreadable. */
+/* Reads a word of the unwound program's memory. Returns false if the word is unreadable. */
 typedef bool (*cfi_reader)(void *context, uint64_t address, uint64_t *value);
 
 /*
- * Applies a row: `registers` become the caller's. 0; -ENOENT: there is no caller; -EFAULT: required
- * memory or a required register is unknown; -EBADMSG: malformed expression. Where words below the
- * stack pointer cannot be read, registers that were popped from there are taken to be unchanged.
+ * Applies a row: `registers` become the caller's. Returns 0; -ENOENT if there is no caller; -EFAULT
+ * if a required register or word is unknown; -EBADMSG if an expression is malformed. Registers
+ * popped from below the stack pointer count as unchanged if their words cannot be read.
  */
 int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_reader read,
 	      void *context);
 
 /*
- * The forms of nearly all rows: return address just below the CFA, rbp saved at a fixed offset or
+ * Forms of nearly all rows: the return address just below the CFA, rbp saved at a fixed offset or
  * unchanged. They fit a cache and are applied in a few instructions.
  */
 enum cfi_cfa_form {
 	CFI_CFA_RSP, /* rsp + cfa_offset */
 	CFI_CFA_RBP, /* rbp + cfa_offset */
-	/* the word at rbp + cfa_offset, and rbp is saved at rbp + rbp_offset: how compilers
-	 * describe functions that align their frame and keep the caller's end of it (DW_OP_breg6,
-	 * deref) */
+	/*
+	 * the word at rbp + cfa_offset, with rbp saved at rbp + rbp_offset: compilers describe
+	 * functions so that align their frame (DW_OP_breg6, deref)
+	 */
 	CFI_CFA_AT_RBP,
 };
 
 struct cfi_simple_row {
 	int32_t cfa_offset;
-	int16_t rbp_offset;   /* from the CFA; CFI_RBP_SAME, CFI_RBP_UNDEFINED */
+	int16_t rbp_offset;   /* bytes from the CFA; or CFI_RBP_SAME, CFI_RBP_UNDEFINED */
 	uint8_t cfa_form;     /* enum cfi_cfa_form */
 	uint8_t is_outermost; /* no caller */
 };
 #define CFI_RBP_SAME INT16_MIN
 #define CFI_RBP_UNDEFINED (INT16_MIN + 1)
 
-/* False if the row is of another form. */
+/* Converts a row to its simple form. Returns false if the row has none. */
 bool cfi_simplify(const struct cfi_row *row, struct cfi_simple_row *simple);
 
 /* ---- sections without a search table ---- */
 
 struct cfi_index_entry {
-	uint64_t start, end; /* pc range, in the module's addresses */
+	uint64_t start, end; /* pc range, addresses in the module */
 	uint64_t fde;        /* offset in the section */
 };
 
 /*
- * Lists the functions of a section in order, through the callback. 0, or -EBADMSG if the section is
- * malformed (functions before that point have been listed).
+ * Lists the functions of a section in order, through the callback. Returns 0, or -EBADMSG if the
+ * section is malformed: functions before that point have been listed.
  */
 int cfi_each_function(const struct cfi_table *table,
 		      void (*visit)(void *context, const struct cfi_index_entry *entry),
 		      void *context);
 
-/* The row at `pc`, from the function description at this offset of the section. */
+/* Finds the row at `pc`, by the function description at offset `fde` of the section. */
 int cfi_row_of_function(const struct cfi_table *table, uint64_t fde, uint64_t pc,
 			struct cfi_row *row);
 

@@ -6,9 +6,9 @@
 #include "symbolize/cfi.h"
 #include "symbolize/cfi_bytes.h"
 
-#define STACK_MAX 32        /* depth of an expression's stack */
-#define STEPS_MAX 512       /* operations of one expression: they may loop */
-#define RED_ZONE_BYTES 128u /* below the stack pointer, where signals leave memory alone */
+#define STACK_MAX 32        /* depth of the stack of an expression */
+#define STEPS_MAX 512       /* operations of one expression, which may loop */
+#define RED_ZONE_BYTES 128u /* memory below the stack pointer that signal handlers spare */
 
 struct evaluation {
 	const struct cfi_registers *registers;
@@ -65,7 +65,7 @@ static void jump(struct evaluation *e, int16_t offset)
 		e->code.at = e->start + at;
 }
 
-/* False: not a constant. */
+/* Runs an operation that pushes a constant. Returns false for others. */
 static bool run_constant(struct evaluation *e, uint8_t op)
 {
 	struct bytes *b = &e->code;
@@ -214,7 +214,10 @@ static void run_operation(struct evaluation *e, uint8_t op)
 	}
 }
 
-/* `initial`: the initial stack (the CFA, for register rules); may be NULL. */
+/*
+ * Evaluates an expression. `initial`: the first value on the stack (the CFA, for register rules);
+ * may be NULL.
+ */
 static int evaluate(const uint8_t *code, size_t size, const struct cfi_registers *registers,
 		    const uint64_t *initial, cfi_reader read, void *context, uint64_t *result)
 {
@@ -248,7 +251,7 @@ static int find_cfa(const struct cfi_row *row, const struct cfi_registers *r, cf
 	return 0;
 }
 
-/* The caller's value of a register with its own rule. */
+/* Computes the caller's value of a register that has a rule. */
 static int find_register(const struct cfi_rule *rule, const struct cfi_registers *r, uint64_t cfa,
 			 cfi_reader read, void *context, uint64_t *value)
 {
@@ -278,8 +281,8 @@ static int find_register(const struct cfi_rule *rule, const struct cfi_registers
 }
 
 /*
- * Returns whether the register's word is below the stack pointer: it was popped, and the row need
- * not say so, for neither the register nor, in the red zone, the word has changed since.
+ * Returns whether a register was popped: its word lies below the stack pointer, in the red zone.
+ * Rows need not tell: neither the register nor the word has changed since.
  */
 static bool is_popped(const struct cfi_rule *rule, const struct cfi_registers *r, uint64_t cfa)
 {
@@ -316,8 +319,7 @@ int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_re
 		else
 			caller.known |= 1u << i;
 	}
-	/* the CFA is the stack pointer before the call, unless a rule says otherwise (signal
-	 * frames) */
+	/* the CFA is the stack pointer before the call, unless a rule differs (signal frames) */
 	if (row->rules[CFI_RSP].kind == CFI_SAME) {
 		caller.value[CFI_RSP] = cfa;
 		caller.known |= 1u << CFI_RSP;
@@ -326,7 +328,7 @@ int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_re
 	return 0;
 }
 
-/* A signed LEB128 number that takes up all bytes except a `tail` (DWARF 5, 7.6). */
+/* Reads a signed LEB128 number that takes up all bytes but `tail` (DWARF 5, 7.6). */
 static bool read_offset(const uint8_t *bytes, size_t size, size_t tail, int64_t *value)
 {
 	uint64_t result = 0;
@@ -345,7 +347,7 @@ static bool read_offset(const uint8_t *bytes, size_t size, size_t tail, int64_t 
 	return false;
 }
 
-/* CFA by "DW_OP_breg6 k; DW_OP_deref", rbp by "DW_OP_breg6 m". */
+/* Simplifies a CFA by "DW_OP_breg6 k; DW_OP_deref" and an rbp by "DW_OP_breg6 m". */
 static bool simplify_aligned(const struct cfi_row *row, struct cfi_simple_row *simple)
 {
 	const uint8_t breg_rbp = DW_OP_breg0 + CFI_RBP;

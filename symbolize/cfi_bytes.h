@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cursor over untrusted bytes: reading past the end, or a number that does not fit, sets `bad`
- * and returns 0. For cfi*.c and dwarf.c; no allocation, no calls out of line.
+ * Reads untrusted bytes through a cursor: reading past the end, or a number that does not fit, sets
+ * `bad` and returns 0.
+ *
+ * No allocation, no calls out of line: also for the injected library.
  */
 #ifndef SYMBOLIZE_CFI_BYTES_H
 #define SYMBOLIZE_CFI_BYTES_H
@@ -73,7 +75,7 @@ static inline int64_t bytes_sleb(struct bytes *b)
 	return (int64_t)value;
 }
 
-/* The next n bytes as a separate cursor. */
+/* Takes the next n bytes as a separate cursor; empty if there are fewer. */
 static inline struct bytes bytes_take(struct bytes *b, uint64_t n)
 {
 	struct bytes part = {.at = b->at, .end = b->at};

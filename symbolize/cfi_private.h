@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The interface between cfi.c (finding and reading entries) and cfi_program.c (running programs).
- */
+/* Joins cfi.c (finding and reading entries) and cfi_program.c (running programs). Internal. */
 #ifndef SYMBOLIZE_CFI_PRIVATE_H
 #define SYMBOLIZE_CFI_PRIVATE_H
 
 #include "symbolize/cfi.h"
 #include "symbolize/cfi_bytes.h"
 
-/* The parts of a CIE that its FDEs need. */
+/* Parts of a CIE that its FDEs need. */
 struct cfi_common {
 	uint64_t code_alignment;
 	int64_t data_alignment;
@@ -24,12 +22,14 @@ struct cfi_function {
 	struct bytes program;
 };
 
-/* Runs the programs up to `pc`. 0 or -EBADMSG. */
+/* Runs the programs up to `pc`. Returns 0 or -EBADMSG. */
 int cfi_run_program(const struct cfi_table *table, const struct cfi_function *function, uint64_t pc,
 		    struct cfi_row *row);
 
-/* An encoded pointer (DW_EH_PE_*): `here` is its own address, `data` the base of data-relative
- * ones. */
+/*
+ * Reads an encoded pointer (DW_EH_PE_*). `here`: the address of the pointer; `data`: the base of
+ * data-relative ones.
+ */
 uint64_t cfi_read_pointer(struct bytes *b, uint8_t encoding, uint64_t here, uint64_t data);
 
 #endif

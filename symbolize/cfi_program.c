@@ -6,14 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define STATES_MAX 8  /* nesting of remember_state */
-#define STATE_COST 16 /* of a copy, in bytes of a program */
+#define STATES_MAX 8  /* maximum depth of remember_state */
+#define STATE_COST 16 /* cost of a copied state, as bytes of a program */
 
 struct machine {
 	const struct cfi_table *table;
 	const struct cfi_function *function;
 	struct cfi_row row;
-	struct cfi_row initial; /* after the CIE's program: the state that "restore" returns to */
+	struct cfi_row initial; /* state after the CIE's program, for "restore" */
 	struct cfi_row states[STATES_MAX];
 	int state_count;
 	uint32_t cost;
@@ -24,7 +24,7 @@ struct machine {
 
 static void set_rule(struct machine *m, uint64_t reg, enum cfi_rule_kind kind, int64_t offset)
 {
-	/* unwinding does not need other registers */
+	/* unwinding needs no other registers */
 	if (reg >= CFI_REGISTERS)
 		return;
 	if (offset < INT32_MIN || offset > INT32_MAX) {
@@ -108,7 +108,7 @@ static int64_t read_offset(const struct machine *m, struct bytes *b, bool is_sig
 	return (int64_t)(factor * (uint64_t)m->function->common.data_alignment);
 }
 
-/* Runs an operation whose first operand is the register that it sets the rule of. */
+/* Runs an operation that sets the rule of a register, its first operand. */
 static void run_register_operation(struct machine *m, uint8_t op, struct bytes *b)
 {
 	uint64_t reg = bytes_uleb(b), other;
@@ -151,7 +151,7 @@ static void run_register_operation(struct machine *m, uint8_t op, struct bytes *
 	}
 }
 
-/* Runs an operation that is of no register's rule. Returns false for other operations. */
+/* Runs an operation without a register rule. Returns false for other operations. */
 static bool run_operation(struct machine *m, uint8_t op, struct bytes *b)
 {
 	uint64_t reg;

@@ -25,7 +25,7 @@ void cfi_rows_release(struct cfi_rows *rows)
 	*rows = (struct cfi_rows){0};
 }
 
-/* One image for all processes of a kernel. */
+/* Loads the vDSO's information once: all processes of a kernel have one vDSO. */
 static const struct elf_cfi *vdso_cfi(struct cfi_rows *rows)
 {
 	size_t size;

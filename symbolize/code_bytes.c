@@ -8,7 +8,7 @@
 #define PAGES 2048u /* a power of two; 8 MiB, of which most are never written to */
 
 struct code_page {
-	uint64_t number; /* in the file, from 1 on; 0: empty */
+	uint64_t number; /* number of the page in the file + 1; 0: empty */
 	uint32_t module;
 	uint32_t size; /* less than a page at the end of the file; 0: not readable */
 	uint8_t bytes[MODULES_PAGE];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of code in the files that processes map: what stands before a return address.
+ * Reads bytes of code from mapped files, such as those before a return address.
  *
- * Read from the file as it was opened for the mapping (modules.h), a page at a time, and kept in a
- * cache of fixed size. Code that is in no file, a JIT's, cannot be read: its process's memory is
- * not ours to read, and by now it may hold other code.
+ * Reads the file that was opened for the mapping (modules.h), a page at a time, through a cache of
+ * fixed size. Code of no file (a JIT's) cannot be read: the memory of its process is not ours to
+ * read, and may hold other code by now.
  *
  * Zero-initialised is empty.
  */
@@ -18,11 +18,12 @@
 
 struct code_bytes {
 	struct code_page *pages;
-	uint32_t reads_left; /* of files, which the caller sets: each may take long */
-	uint32_t reads;      /* ever */
+	uint32_t reads_left; /* reads of files still allowed; set by the caller: each may take long
+			      */
+	uint32_t reads;      /* reads so far */
 };
 
-/* False: not all of them can be read. */
+/* Reads code at `offset` of a module. Returns false if not all bytes can be read. */
 bool code_bytes_read(struct code_bytes *c, struct modules *modules, uint32_t module,
 		     uint64_t offset, uint8_t *to, size_t size);
 

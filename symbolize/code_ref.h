@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where code is: what the symbolizer's users and its parts share. symbolizer.h explains how an
- * address becomes a code_ref, and how long one is valid.
+ * Describes code locations and mappings, for users and parts of the symbolizer.
  *
- * Units: addresses and offsets in bytes. Values; texts of a mapping are the caller's.
+ * symbolizer.h explains how an address becomes a code_ref, and how long a code_ref is valid. Units:
+ * addresses and offsets in bytes. Texts of a mapping belong to the caller.
  */
 #ifndef SYMBOLIZE_CODE_REF_H
 #define SYMBOLIZE_CODE_REF_H
@@ -29,12 +29,14 @@ enum {
 /* An executable mapping, as in PERF_RECORD_MMAP2 or a line of /proc/PID/maps. */
 struct code_mapping {
 	uint64_t start, end;
-	uint64_t file_offset; /* offset of `start` in the file */
+	uint64_t file_offset; /* offset of `start` */
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;   /* 0: no file */
-	const char *path; /* as printed by the kernel: a path, "[vdso]", "//anon", "" */
-	/* of the file, in hexadecimal: then it is known by it, and not by its inode. NULL: not
-	 * known */
+	const char *path; /* as the kernel prints paths: a path, "[vdso]", "//anon", "" */
+	/*
+	 * build id of the file in hexadecimal, which then identifies the file instead of the inode;
+	 * NULL: unknown
+	 */
 	const char *build_id;
 };
 

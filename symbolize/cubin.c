@@ -15,12 +15,12 @@
 #ifndef EM_CUDA
 #define EM_CUDA 190
 #endif
-#define R_CUDA_64 2u /* the relocation of an address of 8 bytes */
+#define R_CUDA_64 2u /* relocation of an address of 8 bytes */
 #define SECTIONS_MAX (1u << 16)
 #define UNITS_MAX 1024u
-#define PATHS_MAX (UINT64_C(1) << 25)    /* bytes, of a cubin's line table */
-#define NAMES_MAX (UINT64_C(1) << 26)    /* bytes, of functions' symbols, which may share them */
-#define FIRST_BASE UINT64_C(0x100000000) /* above whatever was not relocated */
+#define PATHS_MAX (UINT64_C(1) << 25)    /* bytes of all paths in a line table */
+#define NAMES_MAX (UINT64_C(1) << 26)    /* bytes of all symbol names, which may overlap */
+#define FIRST_BASE UINT64_C(0x100000000) /* above all addresses that are not relocated */
 
 struct symbol {
 	const char *name;
@@ -36,8 +36,8 @@ struct unit {
 struct cubin {
 	Elf *elf;
 	Dwarf *debug;
-	void *lines;     /* the line table, relocated: other sections may lie in the same bytes */
-	uint64_t *bases; /* by section; 0: none */
+	void *lines;     /* copy of the line table, relocated: other sections may share its bytes */
+	uint64_t *bases; /* address of each section; 0: none */
 	size_t section_count;
 	struct symbol *by_name, *by_place; /* functions */
 	uint32_t symbol_count, symbol_capacity;
@@ -58,7 +58,7 @@ static Elf_Scn *find_section(struct cubin *c, const char *name, GElf_Shdr *heade
 	return NULL;
 }
 
-/* The contents of a section that lies within the image; NULL: none. */
+/* Returns the contents of a section within the image; NULL: there are none. */
 static Elf_Data *contents(Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data =
@@ -83,7 +83,7 @@ static int compare_places(const void *a, const void *b)
 	return x->value < y->value ? -1 : x->value > y->value;
 }
 
-/* NULL: none, or one that is too long to be a kernel's. */
+/* Returns a symbol name; NULL: none, or too long for a kernel. */
 static const char *symbol_name(const Elf_Data *names, uint32_t offset)
 {
 	const char *name = (const char *)names->d_buf + offset;
@@ -112,7 +112,7 @@ static bool add_symbol(struct cubin *c, const Elf64_Sym *symbol, const Elf_Data 
 static int read_symbols(struct cubin *c, const Elf_Data *symbols, const Elf_Data *names)
 {
 	size_t count = symbols->d_size / sizeof(Elf64_Sym);
-	uint64_t bytes = 0; /* of names: sorting compares them */
+	uint64_t bytes = 0; /* bytes of names, which sorting compares */
 	Elf64_Sym symbol;
 
 	if (count > CUBIN_MAX_SYMBOLS)
@@ -141,7 +141,7 @@ static int read_symbols(struct cubin *c, const Elf_Data *symbols, const Elf_Data
 
 /* ---- relocations ---- */
 
-/* Gives the section an address behind all others, if it has none. */
+/* Returns the address of a section, assigned behind all others at first use. */
 static uint64_t base_of(struct cubin *c, uint32_t section, uint64_t *next)
 {
 	GElf_Shdr header;
@@ -151,13 +151,13 @@ static uint64_t base_of(struct cubin *c, uint32_t section, uint64_t *next)
 		return 0;
 	if (!c->bases[section]) {
 		c->bases[section] = *next;
-		/* one more, so that the end of one is not the beginning of the next */
+		/* leaves a gap, so that no section ends where another begins */
 		*next += (header.sh_size & ~UINT64_C(0xfff) & UINT32_MAX) + 0x2000;
 	}
 	return c->bases[section];
 }
 
-/* `has_addends`: otherwise they are what is relocated. */
+/* Applies the relocations. Without `has_addends` the addends are in the relocated words. */
 static void relocate(struct cubin *c, Elf_Data *lines, Elf64_Rela *list, size_t count,
 		     bool has_addends, const Elf_Data *symbols)
 {
@@ -228,7 +228,7 @@ static void read_lines(struct cubin *c)
 	}
 }
 
-/* Returns whether libdw reads a section as it is. */
+/* Returns whether a section is not compressed. */
 static bool is_plain(Elf_Scn *section)
 {
 	GElf_Shdr header;
@@ -236,7 +236,7 @@ static bool is_plain(Elf_Scn *section)
 	return !section || (gelf_getshdr(section, &header) && !(header.sh_flags & SHF_COMPRESSED));
 }
 
-/* Texts are looked for to their end at each use. */
+/* Returns whether all texts are short: each use searches for the end of the text. */
 static bool has_short_texts(const Elf_Data *texts)
 {
 	size_t at = 0;
@@ -254,8 +254,8 @@ static bool has_short_texts(const Elf_Data *texts)
 }
 
 /*
- * Leaves libdw the line table and what that refers to. Other sections could have it open other
- * files, or expand what is compressed.
+ * Hides all sections but the line table and its texts from libdw. With others, libdw could open
+ * further files or decompress.
  */
 static bool hide_the_rest(struct cubin *c)
 {
@@ -277,7 +277,7 @@ static bool hide_the_rest(struct cubin *c)
 	return true;
 }
 
-/* Has libdw read the copy. */
+/* Copies the line table, for libdw to read. */
 static int copy_lines(struct cubin *c, Elf_Scn *section, Elf_Data *lines)
 {
 	Elf_Data *read = elf_getdata(section, NULL);
@@ -382,7 +382,7 @@ static Dwarf_Addr address_of(const struct unit *u, size_t row)
 	return address;
 }
 
-/* The last row at or before the address; NULL: no function is there. */
+/* Returns the last row at or before the address; NULL: no function is there. */
 static Dwarf_Line *row_at(const struct unit *u, uint64_t address)
 {
 	size_t from = 0, to = u->count;
@@ -403,7 +403,7 @@ static Dwarf_Line *row_at(const struct unit *u, uint64_t address)
 	return dwarf_lineendsequence(row, &ends) == 0 && !ends ? row : NULL;
 }
 
-/* The text, if there is room for it in what is left for the place; NULL otherwise. */
+/* Returns the text if it fits into `*room`, which it reduces; NULL otherwise. */
 static const char *take_text(const char *text, size_t *room)
 {
 	size_t size = text ? strnlen(text, *room) : 0;
@@ -414,7 +414,7 @@ static const char *take_text(const char *text, size_t *room)
 	return text;
 }
 
-/* Adds the functions that are inlined there, and those around them first. */
+/* Adds the functions inlined there, outermost first. */
 static void add_inlined(const struct cubin *c, const struct unit *u, Dwarf_Line *row, size_t *room,
 			struct cubin_place *place)
 {
@@ -433,7 +433,7 @@ static void add_inlined(const struct cubin *c, const struct unit *u, Dwarf_Line 
 }
 
 /*
- * A function that is called, not inlined, and lies in the section of its caller: its symbol is
+ * Adds a function that is called, not inlined, and lies in its caller's section: its symbol is
  * "$CALLER$NAME".
  */
 static void add_called(const struct cubin *c, const struct symbol *function, uint64_t offset,

@@ -10,15 +10,15 @@
 
 #define PARTS_MAX 32
 
-/* What symbols of functions begin with. */
+/* Prefixes of the symbols of functions. */
 static const struct kind {
 	const char *prefix;
 	/*
-	 * A number stands before the name: an odd one, of calls from Python; an even one, but for
-	 * the first of a class or module, of what they do.
+	 * Number before the name: odd for wrappers; even for their bodies, but absent for the first
+	 * of a class or module.
 	 */
 	enum { NO_COUNTER, ODD, EVEN_OR_NONE } counter;
-	const char *slot; /* NULL: the name is the function's, else its type's */
+	const char *slot; /* NULL: the name is that of the function; otherwise of its type */
 } kinds[] = {
 	{"__pyx_pw_", ODD, NULL},
 	{"__pyx_pf_", EVEN_OR_NONE, NULL},
@@ -51,8 +51,8 @@ static bool has_letter(const char *at, size_t length)
 }
 
 /*
- * Reads "4name_", which something has to follow; names without a letter are none: in "1__init__"
- * the digit is a counter, as in "5__len__". Returns where the next part begins, or NULL.
+ * Reads "4name_", which something has to follow. Names without a letter are refused: in "1__init__"
+ * and "5__len__" the digit is a counter. Returns the beginning of the next part, or NULL.
  */
 static const char *read_part(const char *at, struct part *part)
 {
@@ -78,7 +78,7 @@ static bool begins_upper(const struct part *part)
 	return i < part->length && isupper((unsigned char)part->at[i]);
 }
 
-/* Tells whether a part is the module that a file is of: "cyx.cpython-311-x86_64-linux-gnu.so". */
+/* Returns whether a part is the module of a file: "cyx.cpython-311-x86_64-linux-gnu.so". */
 static bool is_module_of(const struct part *part, const char *file)
 {
 	const char *name = base_name(file);
@@ -104,7 +104,7 @@ static const struct kind *kind_of(const char **symbol)
 	const char *at = *symbol;
 	static const char fused[] = "__pyx_fuse_";
 
-	if (starts_with(at, fused)) { /* with one number for each type: "0_1" */
+	if (starts_with(at, fused)) { /* followed by a number for each type: "0_1" */
 		at += strlen(fused);
 		at += strspn(at, "0123456789_");
 		while (at > *symbol && !starts_with(at, "__pyx_"))
@@ -119,7 +119,7 @@ static const struct kind *kind_of(const char **symbol)
 }
 
 /*
- * Tells whether what looks like a last part is a counter and the start of the name: "2py_callback".
+ * Returns whether the last part is really a counter and the start of the name: "2py_callback".
  * Where both are possible, classes begin with an upper-case letter.
  */
 static bool is_counter(const struct kind *kind, const struct part *part, char next)

@@ -18,14 +18,14 @@ struct wanted {
 	const unsigned char *build_id; /* NULL: none */
 	size_t build_id_size;
 	char *link;        /* the name in .gnu_debuglink; NULL: none */
-	uint32_t crc;      /* if there is a link */
-	int root;          /* the folder that names begin at; -1: our root */
-	off_t max_checked; /* bytes: larger files are taken (in `root`) or refused unchecked */
+	uint32_t crc;      /* CRC-32 of the linked file */
+	int root;          /* root folder of names; -1: ours */
+	off_t max_checked; /* larger files are taken unchecked (in `root`) or refused */
 };
 
 /*
- * Format: a name, a NUL, zeros up to a multiple of four, the CRC. libdw could read it, but would
- * trust the section's size.
+ * Reads .gnu_debuglink: a name, a NUL, zeros up to a multiple of four, the CRC. libdw's reader
+ * would trust the size of the section.
  */
 static void read_link(struct wanted *wanted, const struct elf_file *program)
 {
@@ -58,7 +58,7 @@ static bool crc_matches(int fd, const struct wanted *wanted)
 	if (fstat(fd, &st) != 0 || st.st_size > DEBUG_FILE_MAX_CHECKED)
 		return false;
 	if (st.st_size > wanted->max_checked)
-		return true; /* checked when it is loaded */
+		return true; /* checked when loaded */
 
 	for (;;) {
 		ssize_t got = pread(fd, buffer, sizeof(buffer), (off_t)offset);
@@ -110,7 +110,7 @@ static int try_path(const char *path, int length, const struct wanted *wanted)
 	return -ENOENT;
 }
 
-/* False: no build id, or one that cannot be searched for. */
+/* Converts the build id to hexadecimal. Returns false if there is none that can be searched for. */
 static bool hex_of(const struct wanted *wanted, char hex[BUILD_ID_TEXT])
 {
 	if (!wanted->build_id || wanted->build_id_size < 2)
@@ -136,11 +136,11 @@ static int open_by_link(const struct wanted *wanted, const char *program, const 
 	int folder, length, fd;
 	char path[PATH_MAX];
 
-	/* The name comes from the file: it must not lead out of the folders. */
+	/* The name is untrusted: it must not lead out of the folders. */
 	if (!slash || !wanted->link || wanted->link[0] == '\0' || strchr(wanted->link, '/'))
 		return -ENOENT;
 	folder = slash - program < PATH_MAX ? (int)(slash - program) : PATH_MAX;
-	/* The link may be the program's own name; that is valid in .debug/ only. */
+	/* A link to the program's own name is valid in .debug/ only. */
 	if (strcmp(slash + 1, wanted->link) != 0) {
 		length = snprintf(path, sizeof(path), "%.*s/%s", folder, program, wanted->link);
 		fd = try_path(path, length, wanted);
@@ -155,7 +155,7 @@ static int open_by_link(const struct wanted *wanted, const char *program, const 
 	return try_path(path, length, wanted);
 }
 
-/* Call free(3) for the link. */
+/* Describes the debug file of a program. Free the link with free(3). */
 static struct wanted wanted_of(const struct elf_file *program)
 {
 	struct wanted wanted = {.root = -1, .max_checked = DEBUG_FILE_MAX_CHECKED};

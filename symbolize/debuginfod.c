@@ -19,8 +19,8 @@
 
 #define CLIENT "debuginfod-find"
 #define NOT_STARTED 127
-#define KILL_MS 200                    /* wait after killing */
-#define FILE_LIMIT (UINT64_C(4) << 30) /* of a debug file */
+#define KILL_MS 200                    /* wait for a killed client */
+#define FILE_LIMIT (UINT64_C(4) << 30) /* size of a debug file */
 
 static __thread int64_t left_ms;
 static __thread bool ran_out;
@@ -38,7 +38,7 @@ uint64_t debuginfod_not_asked(void)
 	return not_asked;
 }
 
-/* The environment may be that of another user. */
+/* Returns whether root runs with the environment of another user. */
 static bool is_borrowed_root(void)
 {
 	return geteuid() == 0 &&
@@ -55,7 +55,7 @@ static bool is_possible(void)
 
 /*
  * Becomes the client, in its own process group, with default signals and its output to `output`.
- * Closes everything else: the client may be stuck where it cannot be killed.
+ * Closes all other descriptors: the client may get stuck where it cannot be killed.
  */
 static void run_client(const char *build_id, int output)
 {
@@ -73,14 +73,14 @@ static void run_client(const char *build_id, int output)
 	dup2(null, STDERR_FILENO);
 	dup2(output, STDOUT_FILENO);
 	close_range(STDERR_FILENO + 1, ~0u, 0);
-	setrlimit(RLIMIT_FSIZE, &limit); /* fails where there is a lower one */
-	/* without new privileges, user 0 does not get its capabilities back with the client */
+	setrlimit(RLIMIT_FSIZE, &limit); /* fails if the limit is lower */
+	/* no_new_privs: otherwise exec gives user 0 its capabilities back */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && bounded_drop_capabilities())
 		execlp(CLIENT, CLIENT, "debuginfo", build_id, (char *)NULL);
 	_exit(NOT_STARTED);
 }
 
-/* Reads up to the end of the stream; false: late, or too long. */
+/* Reads to the end of the stream. Returns false if it is late or too long. */
 static bool read_until(int fd, int64_t deadline, char *text, size_t size)
 {
 	size_t used = 0;
@@ -93,7 +93,7 @@ static bool read_until(int fd, int64_t deadline, char *text, size_t size)
 		if (left <= 0 || used + 1 >= size)
 			return false;
 		if (poll(&wait, 1, (int)left) <= 0)
-			continue; /* late, or interrupted */
+			continue; /* timeout or signal */
 		got = read(fd, text + used, size - 1 - used);
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -108,8 +108,8 @@ static bool read_until(int fd, int64_t deadline, char *text, size_t size)
 }
 
 /*
- * Waits for the client until `deadline`, then kills it. Its exit status; -1 if it was killed. A
- * client that cannot be killed is left behind.
+ * Waits for the client until `deadline`, then kills it. Returns its exit status, or -1 if it was
+ * killed. Leaves a client behind that cannot be killed.
  */
 static int finish(pid_t pid, int64_t deadline)
 {

@@ -2,16 +2,16 @@
 /*
  * Queries debuginfod servers for a debug file, using their client `debuginfod-find`.
  *
- * Build ids tell others what runs here, and waiting takes time, so it is done only where the user
- * has asked for it, whatever the environment has: some distributions set DEBUGINFOD_URLS for
- * everyone. It is never done with privilege: the client is searched in PATH, reads the environment
- * and writes a cache in the home folder, which are the caller's under sudo, doas and pkexec, and in
- * set-user-id programs. Nor does root's: the client has no capability. It writes no file of more
- * than 4 GiB.
+ * Build ids tell others what runs here, and queries take time. So they are made only if the user
+ * asks for them, whatever the environment says: some distributions set DEBUGINFOD_URLS for
+ * everyone. They are never made with privilege. The client is searched in PATH, reads the
+ * environment and writes a cache in the home folder. Under sudo, doas and pkexec, and in
+ * set-user-id programs, these are another user's. As plain root the client has no capability. The
+ * client writes no file of more than 4 GiB.
  *
- * All queries together have one budget of time. When it is used up the client is killed with its
- * process group, and not started again, nor if it cannot be started. The client itself remembers
- * what servers do not have. Blocks. Each thread has a budget of its own. Prints nothing.
+ * All queries of a thread share one budget of time. When it is used up, the client is killed with
+ * its process group. It is not started again then, nor after it could not be started. The client
+ * itself remembers what servers lack. Blocks. Prints nothing.
  */
 #ifndef SYMBOLIZE_DEBUGINFOD_H
 #define SYMBOLIZE_DEBUGINFOD_H
@@ -19,15 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From here on this thread asks servers, for so long in all; before the first call: 0. */
+/* Allows this thread to query servers for so long in all; before the first call: 0. */
 void debuginfod_allow(unsigned int milliseconds);
 
-/* How many files were not asked for because time was up. */
+/* Returns how many files were not queried for lack of time. */
 uint64_t debuginfod_not_asked(void);
 
 /*
- * The path of the debug file with this build id in hexadecimal, as printed by the client: 0, or
- * -ENOENT. The caller must check the file.
+ * Finds the path of the debug file with this build id in hexadecimal, as the client prints it.
+ * Returns 0 or -ENOENT. The caller must check the file.
  */
 int debuginfod_find(const char *build_id, char *path, size_t size);
 

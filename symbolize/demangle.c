@@ -22,31 +22,30 @@
 
 /*
  * libiberty's own limits refuse names longer than about 1 KiB, which template-heavy GPU kernels
- * exceed. Without the limits its recursion may need kilobytes of stack per byte of the name, so
+ * exceed. Without the limits its recursion may need kilobytes of stack per byte of the name. So
  * long names are demangled on a thread with a stack for the worst case.
  */
 #define SHORT_NAME 1000
 #define LONG_NAME_STACK (192u << 20)
 
 /*
- * CPU time is measured in ticks: the timer fires periodically as long as the thread runs, and each
- * tick during a name counts for that name. Setting the timer for each name would cost twice as much
- * as most names do. The second tick proves that one whole tick has passed.
+ * CPU time is measured in ticks. The timer fires periodically while the thread runs, and each tick
+ * during a name counts for that name. Setting the timer for each name would cost twice as much as
+ * most names do. The second tick proves that one whole tick has passed.
  */
 #define TICK_MS (DEMANGLE_NAME_MS / 2)
 #define NAME_TICKS 2
 #define RUN_TICKS (DEMANGLE_RUN_MS / TICK_MS)
 
 /*
- * To decode a non-ASCII identifier of a Rust name, libiberty allocates a block, and frees it after
- * printing the identifier. A jump must not happen in between. It prints within these ticks or not
- * at all: decoding at most LONGEST_DECODED bytes takes far below a millisecond, and if nothing is
- * printed nothing is decoded.
+ * Ticks that a Rust name may take while libiberty holds a block. It allocates the block to decode a
+ * non-ASCII identifier, and frees it after printing. A jump in between would leak. Decoding
+ * LONGEST_DECODED bytes takes far less than a millisecond, and every decoded identifier is printed.
  */
 #define SILENT_TICKS 8
 #define LONGEST_DECODED 1000
 
-/* What nvcc calls the host function that launches a kernel: this, and the kernel's symbol. */
+/* Prefix of the host function that launches a kernel, before the symbol of the kernel. */
 #define DEVICE_STUB "__device_stub_"
 
 #ifndef sigev_notify_thread_id /* missing in glibc's headers until 2.38 */
@@ -55,10 +54,10 @@
 
 struct demangler {
 	bool has_clock;
-	pid_t pid;        /* in which the clock was made: a child of fork has no timer */
-	bool was_blocked; /* the signal, in the thread that owns the clock */
+	pid_t pid;        /* process that made the clock: a child of fork has no timer */
+	bool was_blocked; /* the signal was blocked in the thread that owns the clock */
 	timer_t clock;
-	uint32_t ticks; /* used by all names */
+	uint32_t ticks; /* ticks of all names */
 	uint64_t slow;
 };
 
@@ -69,8 +68,7 @@ struct job {
 	char *output; /* DEMANGLE_MAX_OUTPUT + 1 bytes */
 	size_t length;
 	bool decodes;     /* libiberty may hold a block */
-	bool allocates;   /* libiberty does, all the time: it is stopped when it does, not by a tick
-			   */
+	bool allocates;   /* libiberty allocates: stopped in xmalloc, not by a tick */
 	size_t allocated; /* bytes, ever */
 	bool done;
 	bool is_late;
@@ -83,7 +81,7 @@ struct job {
 /* The thread's current job. Only its own signal handler reads it. */
 static __thread struct job *volatile running;
 
-/* A signal's disposition belongs to the whole process, and so does this. */
+/* The disposition of a signal belongs to the whole process. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned int users;
@@ -91,9 +89,9 @@ static struct {
 } disposition = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * Anybody may send the signal, so it only proves that time has passed. The jump is safe: all other
- * signals are blocked, so it skips no other handler's frame, and libiberty's callback functions
- * allocate only on the stack and call nothing that locks, except as described at SILENT_TICKS.
+ * Counts a tick. Anybody may send the signal, so a tick only proves that time has passed. The jump
+ * is safe. All other signals are blocked, so it skips no other handler's frame. libiberty's
+ * callback functions allocate on the stack only and take no locks, except as SILENT_TICKS tells.
  */
 static void on_tick(int number)
 {
@@ -144,7 +142,7 @@ static void let_ticks_in(sigset_t *previous)
 
 /* ---- the clock ---- */
 
-/* Starts a timer on the calling thread's CPU time: 0 or -errno. */
+/* Starts a timer on the calling thread's CPU time. Returns 0 or -errno. */
 static int start_clock(timer_t *clock)
 {
 	const struct timespec tick = {.tv_nsec = TICK_MS * 1000000l};
@@ -163,7 +161,7 @@ static int start_clock(timer_t *clock)
 	return err;
 }
 
-/* The demangler's own clock, for the thread that first uses it. */
+/* Starts the demangler's own clock, for the thread that first uses it. */
 static int start_own_clock(struct demangler *d)
 {
 	sigset_t now;
@@ -197,7 +195,7 @@ void demangler_free(struct demangler *d)
 
 	if (d && d->has_clock) {
 		timer_delete(d->clock);
-		/* A last tick may be pending: the handler, still installed, ignores it. */
+		/* A last tick may be pending: the installed handler ignores it. */
 		sigemptyset(&tick);
 		sigaddset(&tick, DEMANGLE_SIGNAL);
 		if (!d->was_blocked)
@@ -215,9 +213,9 @@ uint64_t demangler_count_slow(const struct demangler *d)
 /* ---- names of D ---- */
 
 /*
- * libiberty's functions for D keep their text in memory of xmalloc and xrealloc, whose own end the
- * process without memory. These take their place. In them no lock is held, so that a name can be
- * aborted here: for its time, or its size. What it holds then is lost, so this happens a few times.
+ * libiberty's functions for D keep their text in memory of xmalloc and xrealloc, whose own versions
+ * end the process without memory. These replace them. No lock is held in them, so a name can be
+ * aborted here, for its time or its size. Its memory then leaks, so this is done a few times only.
  */
 #define D_MAX_ALLOCATED (16u * DEMANGLE_MAX_OUTPUT) /* bytes; a text grows by doubling */
 #define D_MAX_ABORTED 16
@@ -268,7 +266,7 @@ static void cut_parameters(char *name)
 	if (!name[0] || name[strlen(name) - 1] != ')')
 		return;
 	for (char *at = name; *at; at++) {
-		if (*at == '"') { /* of a template's argument */
+		if (*at == '"') { /* string in a template argument */
 			at = strchr(at + 1, '"');
 			if (!at)
 				return;
@@ -306,7 +304,7 @@ static bool run_dlang(struct job *job)
 
 /* ---- libiberty ---- */
 
-/* libiberty prints such bytes of a Rust name only from a decoded identifier. */
+/* Returns whether the text is of a decoded identifier of Rust: only these have such bytes. */
 static bool is_decoded(const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -315,13 +313,13 @@ static bool is_decoded(const char *text, size_t length)
 	return false;
 }
 
-/* A jump is the only way to stop libiberty. */
+/* Appends printed text. Only a jump can stop libiberty. */
 static void append(const char *text, size_t length, void *opaque)
 {
 	struct job *job = opaque;
 
 	if (job->ticks >= NAME_TICKS || length > DEMANGLE_MAX_OUTPUT - job->length) {
-		/* Decoded text is in a block of libiberty's: stop only at the next text. */
+		/* Decoded text is in a block of libiberty: stop at the next text. */
 		if (!job->decodes || !is_decoded(text, length))
 			siglongjmp(job->end, 1);
 		return;
@@ -331,8 +329,8 @@ static void append(const char *text, size_t length, void *opaque)
 }
 
 /*
- * Returns whether libiberty may decode an identifier: "u", its length, punycode. Such digits also
- * occur in ordinary identifiers ("read_u32"), so this may return true in error.
+ * Returns whether libiberty may decode an identifier: "u", its length, punycode. May return true in
+ * error, as such digits also occur in ordinary identifiers ("read_u32").
  */
 static bool may_decode(const char *mangled, bool *is_too_long)
 {
@@ -365,17 +363,14 @@ static bool run_libiberty(struct job *job)
 	job->decodes = may_decode(job->mangled, &is_too_long);
 	if (is_too_long)
 		return false;
-	/*
-	 * Rust first: its legacy names are also valid C++ names, with the hash as one more
-	 * component.
-	 */
+	/* Rust first: its legacy names are valid C++ names, too, with the hash as a component. */
 	if (rust_demangle_callback(job->mangled, options, append, job) != 0)
 		return true;
 	job->length = 0;
 	return cplus_demangle_v3_callback(job->mangled, options | job->limits, append, job) != 0;
 }
 
-/* Requires a running clock of the calling thread, and unblocked ticks. */
+/* Demangles a name. Requires a running clock of the calling thread, and unblocked ticks. */
 static void run(struct job *job)
 {
 	if (sigsetjmp(job->end, 0) == 0) {
@@ -413,7 +408,7 @@ static void run_on_large_stack(struct job *job)
 
 	if (pthread_attr_init(&attributes) != 0)
 		return;
-	/* Signals stay with the threads that expect them. */
+	/* Signals stay with the threads that handle them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &previous);
 	started = pthread_attr_setstacksize(&attributes, LONG_NAME_STACK) == 0 &&
@@ -434,7 +429,9 @@ static void run_here(struct job *job)
 	pthread_sigmask(SIG_SETMASK, &previous, NULL);
 }
 
-/* Without time left, or a clock to measure it, names stay mangled. */
+/*
+ * Demangles a name within its time. Without time left, or without a clock, the name stays mangled.
+ */
 static void run_in_time(struct demangler *d, struct job *job)
 {
 	if (d->ticks >= RUN_TICKS || start_own_clock(d) != 0) {
@@ -449,7 +446,7 @@ static void run_in_time(struct demangler *d, struct job *job)
 	d->slow += job->is_late;
 }
 
-/* ---- what surrounds a mangled name ---- */
+/* ---- around the mangled name ---- */
 
 /* Returns whether name[0..length) ends with `suffix`; if so, removes it from `*length`. */
 static bool cut_suffix(const char *name, size_t *length, const char *suffix)
@@ -463,8 +460,8 @@ static bool cut_suffix(const char *name, size_t *length, const char *suffix)
 }
 
 /*
- * Suffixes that compilers append to parts and variants of a function, one or more: ".cold",
- * ".part.0", ".constprop.0", ".isra.0", ".lto_priv.0", ".llvm.123" and so on.
+ * Removes a suffix that compilers append to parts and variants of a function: ".cold", ".part.0",
+ * ".constprop.0", ".isra.0", ".lto_priv.0", ".llvm.123" and so on. A name may have several.
  */
 static bool cut_clone_suffix(const char *name, size_t *length)
 {
@@ -490,7 +487,7 @@ static bool cut_clone_suffix(const char *name, size_t *length)
 	return false;
 }
 
-/* The symbol without clone suffixes and version: "_Zfoo.cold@@LIB_1" -> "_Zfoo". */
+/* Returns the symbol without clone suffixes and version: "_Zfoo.cold@@LIB_1" -> "_Zfoo". */
 static char *stem_of(const char *name, bool *is_plt)
 {
 	size_t length = strlen(name);
@@ -498,7 +495,7 @@ static char *stem_of(const char *name, bool *is_plt)
 
 	*is_plt = cut_suffix(name, &length, "@plt");
 	at = memchr(name, '@', length);
-	/* a name that begins with the sign (possible in assembly) has no version */
+	/* a name that begins with "@" (possible in assembly) has no version */
 	if (at && at != name)
 		length = (size_t)(at - name);
 	while (cut_clone_suffix(name, &length))
@@ -520,7 +517,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Removes what stands for a translation unit in names of what is static in it (stable_symbol.h). */
+/* Removes the part that names a translation unit (stable_symbol.h). */
 static void cut_internal(char *output)
 {
 	static const char scope[] = STABLE_SYMBOL_INTERNAL "::";
@@ -535,7 +532,7 @@ static void cut_internal(char *output)
 	*to = '\0';
 }
 
-/* The first `prefix` bytes of the symbol, what else is shown, and what was cut off. */
+/* Joins the first `prefix` bytes of the symbol, the demangled text, and what was cut off. */
 static char *finish(const struct stable_symbol *symbol, size_t prefix, const char *shown,
 		    bool is_plt)
 {

@@ -19,7 +19,10 @@
 #include "symbolize/util/range_table.h"
 #include "symbolize/util/text.h"
 
-/* From an inlined copy to the abstract function, its declaration, the class: two or three. */
+/*
+ * maximum references to follow: from an inlined copy to the abstract function, its declaration, the
+ * class
+ */
 #define MAX_REFERENCES 8
 
 #define NO_SCOPE UINT32_MAX
@@ -27,9 +30,9 @@
 /* A function, or an inlined copy of one. */
 struct scope {
 	Dwarf_Off entry;
-	uint32_t outer;  /* the scope it is inlined into; NO_SCOPE: a function of its own */
-	uint32_t depth;  /* 0 for a function of its own */
-	bool has_source; /* that was looked for */
+	uint32_t outer;  /* scope of the caller; NO_SCOPE: not inlined */
+	uint32_t depth;  /* 0: not inlined */
+	bool has_source; /* `source` was looked up */
 	struct source_place source;
 };
 
@@ -47,7 +50,7 @@ enum { ABBREVIATIONS, ENTRIES, STRINGS, LINE_STRINGS, LINES, SECTIONS };
 static const char *const section_names[SECTIONS] = {"abbrev", "info", "str", "line_str", "line"};
 
 struct dwarf {
-	int fd; /* of the file with the DWARF, while it is loaded */
+	int fd; /* file with the DWARF, while it is loaded; -1 */
 	struct elf_file file;
 	Dwarf *debug;
 	Elf_Data *sections[SECTIONS]; /* NULL: the file has none */
@@ -62,13 +65,13 @@ struct range_list {
 	uint32_t count, capacity;
 };
 
-/* A range, a copy for sorting, two pieces and a heap entry (range_table.h). */
+/* Cost of a range: itself, a copy for sorting, two pieces and a heap entry (range_table.h). */
 #define RANGE_COST (4 * sizeof(struct range) + sizeof(void *))
 
 static bool add_range(struct range_list *ranges, struct quota_share *share, uint64_t start,
 		      uint64_t end, uint32_t id)
 {
-	/* Code that the linker dropped has lost its relocations and begins at 0. */
+	/* Code dropped by the linker has lost its relocations and begins at 0. */
 	if (start == 0 || start >= end)
 		return true;
 	if (ranges->count == DWARF_MAX_RANGES || !quota_share_take(share, RANGE_COST) ||
@@ -80,7 +83,7 @@ static bool add_range(struct range_list *ranges, struct quota_share *share, uint
 	return true;
 }
 
-/* Builds a table of the ranges, and frees them. */
+/* Builds a table of the ranges and frees them. */
 static int build_table(struct range_list *ranges, struct quota_share *share,
 		       struct range_table *table)
 {
@@ -91,7 +94,7 @@ static int build_table(struct range_list *ranges, struct quota_share *share,
 	return err;
 }
 
-/* The address ranges of an entry; false: too many in all. */
+/* Adds the address ranges of an entry. Returns false if there are too many in all. */
 static bool add_ranges(struct range_list *ranges, struct quota_share *share, Dwarf_Die *entry,
 		       uint32_t id)
 {
@@ -111,7 +114,7 @@ struct reading {
 	struct unit *unit;
 	struct quota_share *share;
 	struct range_list ranges;
-	Dwarf_Off last; /* the last entry read */
+	Dwarf_Off last; /* last entry read */
 };
 
 static uint32_t add_scope(struct reading *reading, Dwarf_Off entry, uint32_t outer)
@@ -131,7 +134,9 @@ static uint32_t add_scope(struct reading *reading, Dwarf_Off entry, uint32_t out
 	return unit->scope_count++;
 }
 
-/* libdw follows DW_AT_sibling wherever it leads, endlessly if it points backwards. */
+/*
+ * Returns whether DW_AT_sibling points forwards: libdw follows the attribute endlessly backwards.
+ */
 static bool sibling_is_ahead(Dwarf_Die *entry)
 {
 	Dwarf_Attribute attribute;
@@ -152,7 +157,7 @@ static bool sibling_is_ahead(Dwarf_Die *entry)
 	}
 }
 
-/* The scope of an entry's children: `outer`, or none if they are not part of its code. */
+/* Returns the scope of an entry's children: `outer`, or none if they are not part of its code. */
 static uint32_t scope_inside(int tag, uint32_t outer)
 {
 	switch (tag) {
@@ -171,7 +176,7 @@ static bool has_code(Dwarf_Die *entry)
 	return dwarf_hasattr(entry, DW_AT_low_pc) || dwarf_hasattr(entry, DW_AT_ranges);
 }
 
-/* Adds the entry; sets `*scope` for its children. False: malformed, stop. */
+/* Adds the entry and sets `*scope` for its children. Returns false if the unit is malformed. */
 static bool read_entry(struct reading *reading, Dwarf_Die *entry, uint32_t *scope)
 {
 	struct unit *unit = reading->unit;
@@ -197,7 +202,7 @@ static bool read_entry(struct reading *reading, Dwarf_Die *entry, uint32_t *scop
 	return add_ranges(&reading->ranges, reading->share, entry, added);
 }
 
-/* Reads the children of `parent`; false: malformed, stop. */
+/* Reads the children of `parent`. Returns false if the unit is malformed. */
 static bool read_children(struct reading *reading, Dwarf_Die *parent, uint32_t outer,
 			  uint32_t nesting)
 {
@@ -227,7 +232,7 @@ static void read_unit(struct dwarf *dwarf, struct unit *unit, struct quota_share
 	if (!dwarf_offdie(dwarf->debug, unit->entry, &entry))
 		return;
 	(void)read_children(&reading, &entry, NO_SCOPE, 0);
-	/* Inner scopes come after outer ones, so they have the higher priority. */
+	/* Inner scopes come later, so they have the higher priority. */
 	if (build_table(&reading.ranges, share, &unit->table) != 0)
 		unit->table = (struct range_table){0};
 }
@@ -240,7 +245,7 @@ static void note_unread(struct dwarf *dwarf, enum dwarf_unread kind)
 		dwarf->unread = kind;
 }
 
-/* A string that ends with its section: in a broken file it may not, which libdw does not check. */
+/* Returns the string if it ends inside its section, which libdw does not check; NULL otherwise. */
 static const char *string_inside(const Elf_Data *section, const void *at)
 {
 	uintptr_t start = section ? (uintptr_t)section->d_buf : 0, offset = (uintptr_t)at - start;
@@ -296,7 +301,7 @@ static bool follow(struct dwarf *dwarf, Dwarf_Die *entry, unsigned int name, Dwa
 	}
 }
 
-/* Replaces the entry by the one that it is an instance of. Returns false if there is none. */
+/* Replaces the entry by its origin. Returns false if there is none. */
 static bool go_to_origin(struct dwarf *dwarf, Dwarf_Die *entry)
 {
 	Dwarf_Die origin;
@@ -365,7 +370,7 @@ static struct line_section section_of(const Elf_Data *data)
 		    : (struct line_section){NULL, 0};
 }
 
-/* Reads a number that is written in the entry itself, or the offset of another section. */
+/* Reads an attribute that is a number, or an offset into another section. */
 static bool number_of(Dwarf_Die *entry, unsigned int name, uint64_t *number)
 {
 	Dwarf_Attribute attribute;
@@ -377,7 +382,7 @@ static bool number_of(Dwarf_Die *entry, unsigned int name, uint64_t *number)
 	return true;
 }
 
-/* Finds the file in which an entry of some unit says that it is declared. */
+/* Finds the file in which an entry is declared. */
 static void find_file(struct dwarf *dwarf, Dwarf_Die *entry, uint64_t file,
 		      struct source_place *source)
 {
@@ -393,7 +398,7 @@ static void find_file(struct dwarf *dwarf, Dwarf_Die *entry, uint64_t file,
 	source->compiled_in = string_of(dwarf, &unit, DW_AT_comp_dir);
 }
 
-/* Finds where a function is defined, which what it is an instance of may say. */
+/* Finds the source file of a function, perhaps told by its origin only. */
 static void find_source(struct dwarf *dwarf, struct scope *scope)
 {
 	int left = MAX_REFERENCES;
@@ -434,7 +439,7 @@ size_t dwarf_find_sources(struct dwarf *dwarf, uint64_t address,
 #define ABBREVIATION_COST 128
 #define ABBREVIATION_MIN_BYTES 5 /* a code, a tag, a flag, two zeros */
 
-/* Skips one abbreviation; false: the unit has no more. */
+/* Skips one abbreviation. Returns false if the unit has no more. */
 static bool skip_abbreviation(struct bytes *b)
 {
 	uint64_t name, form;
@@ -453,8 +458,8 @@ static bool skip_abbreviation(struct bytes *b)
 }
 
 /*
- * Takes the cost of a unit. libdw reads abbreviations on demand, and separately for each unit, even
- * if many units share them.
+ * Takes the cost of a unit. libdw reads abbreviations on demand, separately for each unit, even if
+ * units share them.
  */
 static bool take_unit(const struct dwarf *dwarf, struct quota_share *share, Dwarf_CU *unit)
 {
@@ -485,7 +490,9 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *entry, struct range_list *ra
 	return add_ranges(ranges, share, entry, dwarf->unit_count++) ? 0 : -ENOSPC;
 }
 
-/* A malformed unit ends the list, as does one too many; earlier units are usable. */
+/*
+ * Adds the units. A malformed unit ends the list, as does one too many; earlier units stay usable.
+ */
 static int add_units(struct dwarf *dwarf, struct quota_share *share)
 {
 	struct range_list ranges = {0};
@@ -494,7 +501,7 @@ static int add_units(struct dwarf *dwarf, struct quota_share *share)
 	uint8_t type;
 	int err = 0;
 
-	/* Omits the last argument, which would make libdw look for .dwo files. */
+	/* Without the last argument, libdw does not look for .dwo files. */
 	while (!err && dwarf->unit_count < DWARF_MAX_UNITS &&
 	       dwarf_get_units(dwarf->debug, unit, &unit, NULL, &type, &entry, NULL) == 0 &&
 	       take_unit(dwarf, share, unit)) {
@@ -510,7 +517,10 @@ static int add_units(struct dwarf *dwarf, struct quota_share *share)
 	return build_table(&ranges, share, &dwarf->table);
 }
 
-/* Reserves room for one unit's abbreviations, which libdw reads before their number is known. */
+/*
+ * Indexes the units. Reserves room for the abbreviations of one unit meanwhile: libdw reads them
+ * before their number is known.
+ */
 static int index_units(struct dwarf *dwarf, struct quota_share *share)
 {
 	const Elf_Data *abbreviations = dwarf->sections[ABBREVIATIONS];
@@ -531,7 +541,7 @@ static bool is_debug_section(const char *name)
 	       starts_with(name, ".gnu_debug") || starts_with(name, ".gnu.debuglto_");
 }
 
-/* The unpacked size that a compressed section declares; 0 for others. */
+/* Returns the unpacked size that a compressed section declares; 0 for others. */
 static uint64_t unpacked_size(const struct elf_file *file, const char *name,
 			      const GElf_Shdr *header)
 {
@@ -558,7 +568,8 @@ static uint64_t unpacked_size(const struct elf_file *file, const char *name,
 }
 
 /*
- * Takes the cost of libdw's reads: 0, -ENOENT without .debug_info, -ENOEXEC if malformed, -ENOSPC.
+ * Takes the cost of libdw's reads. Returns 0, -ENOENT without .debug_info, -ENOEXEC if malformed,
+ * or -ENOSPC.
  */
 static int take_sections(const struct elf_file *file, struct quota_share *share)
 {
@@ -618,7 +629,7 @@ static int open_file(struct dwarf *dwarf, int fd, struct debug_file_search *sear
 }
 
 /*
- * Finds libdw's data of the sections. Returns 0, or -ENOEXEC if a section is there twice, perhaps
+ * Finds libdw's data of the sections. Returns 0, or -ENOEXEC if a section occurs twice, perhaps
  * compressed once: then it is unclear which one libdw takes.
  */
 static int find_sections(struct dwarf *dwarf)
@@ -646,8 +657,7 @@ static int find_sections(struct dwarf *dwarf)
 }
 
 /*
- * Returns whether a section is still packed, which libdw unpacks when it begins: it did not know
- * how.
+ * Returns whether a section is still compressed: libdw decompresses all that it can when it begins.
  */
 static bool is_still_packed(const struct dwarf *dwarf)
 {

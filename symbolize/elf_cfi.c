@@ -11,13 +11,12 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/sorted.h"
 
-#define ENTRY_BYTES \
-	256u /* of the code at an entry point: it calls a function and, in a loader, jumps */
+#define ENTRY_BYTES 256u /* bytes of code at an entry point: a call and, in a loader, a jump */
 
-/* A section, with an index of its functions if the file has none. */
+/* A section, with an index of its functions if the file has no search table. */
 struct section {
 	struct cfi_table table;
-	char *frames, *search; /* the table's data */
+	char *frames, *search; /* data of the table */
 	struct cfi_index_entry *index;
 	uint32_t index_count, index_capacity;
 };
@@ -32,11 +31,11 @@ struct elf_cfi {
 	struct section eh_frame;
 	struct section debug_frame;
 	struct go_table go;
-	char *go_section; /* that has it; NULL: none, or not needed */
-	/* by their symbols, where no table describes them: sorted by start, then end */
+	char *go_section; /* section with the table of Go; NULL: none, or not needed */
+	/* functions that only symbols tell: sorted by start, then end */
 	struct function *undescribed;
 	uint32_t undescribed_count, undescribed_capacity;
-	uint64_t entry; /* point; 0: none */
+	uint64_t entry; /* entry point; 0: none */
 };
 
 static void release_section(struct section *s)
@@ -58,7 +57,7 @@ void elf_cfi_free(struct elf_cfi *cfi)
 	free(cfi);
 }
 
-/* `header` then has the size of what was read. */
+/* Reads a section. `header` gets the size of the data. */
 static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr *header)
 {
 	if (!elf_file_find_unwind_section(file, name, header))
@@ -67,7 +66,7 @@ static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr
 						 : elf_file_read_section(file, header);
 }
 
-/* Reads .debug_frame, under its name or that of the old compressed form: as read_named. */
+/* Reads .debug_frame, under its name or that of the old compressed form, as read_named does. */
 static char *read_debug_frame(const struct elf_file *file, GElf_Shdr *header)
 {
 	if (elf_file_find_section(file, SHT_PROGBITS, ".zdebug_frame", header))
@@ -79,7 +78,7 @@ static char *read_debug_frame(const struct elf_file *file, GElf_Shdr *header)
 struct indexing {
 	struct section *section;
 	struct quota_share *share;
-	bool is_full; /* functions that do not fit are left out */
+	bool is_full; /* no room: further functions are omitted */
 };
 
 static void note_function(void *context, const struct cfi_index_entry *entry)
@@ -99,12 +98,12 @@ static void build_index(struct section *s, struct quota_share *share)
 {
 	struct indexing indexing = {.section = s, .share = share};
 
-	/* a malformed section keeps its functions up to there */
+	/* a malformed section keeps the functions before the fault */
 	cfi_each_function(&s->table, note_function, &indexing);
 	if (s->index_count == 0)
 		return;
 	qsort(s->index, s->index_count, sizeof(*s->index),
-	      sorted_compare); /* needs as much again */
+	      sorted_compare); /* sorting needs as much again */
 	quota_share_return(share, s->index_count * sizeof(*s->index));
 }
 
@@ -143,7 +142,7 @@ static void read_section(struct section *s, const struct elf_file *file, bool is
 		build_index(s, file->share);
 }
 
-/* Go's own table, in a program whose .debug_frame is gone. */
+/* Reads Go's own table, in a program without .debug_frame. */
 static void read_go_table(struct elf_cfi *cfi, const struct elf_file *file)
 {
 	GElf_Shdr header;
@@ -175,7 +174,7 @@ static struct cfi_bounds bounds_in_section(const struct section *s, uint64_t add
 	return bounds;
 }
 
-/* The function that a table describes at `address`, or the gap around it. */
+/* Returns the function that a table describes at `address`, or the gap around it. */
 static struct cfi_bounds described_at(const struct elf_cfi *cfi, uint64_t address)
 {
 	struct cfi_bounds bounds = bounds_in_section(&cfi->eh_frame, address), other;
@@ -206,7 +205,7 @@ static bool is_undescribed(const struct elf_cfi *cfi, const GElf_Sym *symbol)
 	       symbol->st_size <= gap.end - symbol->st_value;
 }
 
-/* Adds functions that no table describes. Those that do not fit are left out. */
+/* Adds functions without a description, as many as fit. */
 static void add_undescribed(struct elf_cfi *cfi, const struct elf_file *file, uint32_t type)
 {
 	struct elf_raw_symbols raw;

@@ -18,8 +18,8 @@
 #endif
 
 /*
- * Checks a value that libelf trusts: if the header's own 16-bit count is 0, it allocates as many
- * section descriptors as section 0 says; programs and libraries do not need that.
+ * Checks a value that libelf trusts. If the header's 16-bit section count is 0, libelf allocates as
+ * many descriptors as section 0 claims. Programs and libraries do not need that.
  */
 static bool header_is_sane(const unsigned char *header, size_t size)
 {
@@ -41,7 +41,7 @@ static bool header_is_sane(const unsigned char *header, size_t size)
 	return header64.e_shnum != 0 || header64.e_shoff == 0;
 }
 
-/* Takes `bytes` from `*left`; false: not enough. */
+/* Takes `bytes` from `*left`. Returns false if there are not enough. */
 static bool spend(uint64_t *left, uint64_t bytes)
 {
 	if (bytes > *left)
@@ -50,10 +50,7 @@ static bool spend(uint64_t *left, uint64_t bytes)
 	return true;
 }
 
-/*
- * Returns whether the data that libelf and libdw read on their own (section names, notes) has an
- * acceptable size.
- */
+/* Returns whether libelf and libdw read an acceptable amount on their own: section names, notes. */
 static bool tables_are_sane(const struct elf_file *file, size_t segments)
 {
 	uint64_t notes = ELF_FILE_MAX_NOTES;
@@ -120,7 +117,7 @@ int elf_file_open_memory(struct elf_file *file, const void *image, size_t size)
 	if (!header_is_sane(image, size))
 		return -ENOEXEC;
 	elf_version(EV_CURRENT);
-	/* libelf's prototype lacks the const, but reading does not write. */
+	/* libelf's prototype lacks const, but reading does not write */
 	file->elf = elf_memory((char *)(uintptr_t)image, size);
 	return check(file);
 }
@@ -172,7 +169,7 @@ out_return:
 	return NULL;
 }
 
-/* Unpacks what follows the header of a compressed section; its size has been taken. */
+/* Decompresses the data behind the header of a section. Its size has been taken. */
 static char *unpack(const char *packed, size_t size, uint64_t unpacked_size)
 {
 	char *copy = malloc(unpacked_size + 1);
@@ -188,8 +185,8 @@ static char *unpack(const char *packed, size_t size, uint64_t unpacked_size)
 }
 
 /*
- * Returns where the compressed data begins, and its unpacked size; 0: compressed another way. The
- * old form, in sections named .zdebug_*, is "ZLIB" and the size in big-endian order.
+ * Returns the offset of the compressed data, and its decompressed size; 0 if compressed in another
+ * way. The old form, in sections named .zdebug_*, is "ZLIB" and the size in big-endian order.
  */
 static size_t read_packed_header(const struct elf_file *file, const GElf_Shdr *header,
 				 const char *packed, uint64_t *unpacked_size)

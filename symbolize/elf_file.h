@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ELF image, in a file or in memory, whose sections can be read without trusting its headers.
+ * Reads sections of an ELF image, in a file or in memory, without trusting its headers.
  *
  * libelf parses the headers. It uses pread(2), never mmap(2): the file belongs to someone else, and
- * truncating a mapped file kills its reader with SIGBUS. Section sizes are checked against the
- * file's size, and against limits (a sparse file may claim any size; table_quota.h), before
- * anything is allocated.
+ * truncating a mapped file kills its reader with SIGBUS. Sizes of sections are checked against the
+ * file's size and against limits (table_quota.h) before allocating: a sparse file may claim any
+ * size.
  */
 #ifndef SYMBOLIZE_ELF_FILE_H
 #define SYMBOLIZE_ELF_FILE_H
@@ -18,18 +18,19 @@
 
 struct elf_file {
 	Elf *elf;
-	int fd;            /* -1: in memory; borrowed */
-	const char *image; /* NULL: in a file; borrowed */
+	int fd;            /* borrowed; -1: in memory */
+	const char *image; /* borrowed; NULL: in a file */
 	uint64_t size;     /* bytes in the file or image */
 	uint16_t machine;  /* EM_* */
 	uint16_t type;     /* ET_EXEC or ET_DYN */
-	/* Optional, set after opening: reads are taken from it; borrowed. */
+	/* set after opening, or NULL: reads are taken from it; borrowed */
 	struct quota_share *share;
 };
 
 /*
- * Opens a program, a library or their debug file in this machine's byte order: 0, -ENOEXEC for
- * anything else, -errno. The caller keeps the fd (or image), which must outlive the elf_file.
+ * Opens a program, a library or their debug file in this machine's byte order. Returns 0, -ENOEXEC
+ * for anything else, or -errno. The caller keeps the descriptor or image, which must outlive the
+ * elf_file.
  */
 int elf_file_open(struct elf_file *file, int fd);
 int elf_file_open_memory(struct elf_file *file, const void *image, size_t size);
@@ -42,17 +43,17 @@ void elf_file_close(struct elf_file *file);
 const void *elf_vdso(size_t *size);
 
 /*
- * A malloc'd copy of a section, followed by a NUL that the size in `header` does not include; NULL
- * if its contents are not acceptable, or out of memory. The caller frees it, with
- * elf_file_free_section to return its bytes to the share.
+ * Reads a section into a malloc'd copy, followed by a NUL that the size in `header` does not
+ * include. Returns NULL if its contents are not acceptable, or out of memory. The caller frees the
+ * copy, with elf_file_free_section to return its bytes to the share.
  */
 char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header);
 void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy);
 
 /*
- * Does the same for a section that is compressed by zlib, unpacked: `header` gets its true size.
- * The section is marked SHF_COMPRESSED (gABI, chapter 4), or is named .zdebug_*, as GNU tools did
- * before (ELF_FILE_OLD_PACKED bytes of header). NULL also for another way of compression.
+ * Reads a section that zlib compressed, and decompresses it: `header` gets its true size. Such a
+ * section is marked SHF_COMPRESSED (gABI, chapter 4), or named .zdebug_* in the old way, with
+ * ELF_FILE_OLD_PACKED bytes of header. Returns NULL also for another compression.
  */
 #define ELF_FILE_OLD_PACKED 12
 char *elf_file_read_compressed(const struct elf_file *file, GElf_Shdr *header);
@@ -60,10 +61,10 @@ char *elf_file_read_compressed(const struct elf_file *file, GElf_Shdr *header);
 #define BUILD_ID_MAX 64 /* bytes */
 #define BUILD_ID_TEXT (2 * BUILD_ID_MAX + 1)
 
-/* A build id in hexadecimal; `size` is at most BUILD_ID_MAX. */
+/* Converts a build id of at most BUILD_ID_MAX bytes to hexadecimal. */
 void build_id_text(const unsigned char *id, size_t size, char text[BUILD_ID_TEXT]);
 
-/* The file's own (its GNU note); "" if it has none, or a longer one. */
+/* Reads the file's build id from its GNU note; "" if there is none, or a longer one. */
 void elf_file_build_id(const struct elf_file *file, char text[BUILD_ID_TEXT]);
 
 /* Finds the first section with this type and (unless NULL) name. Returns NULL if there is none. */
@@ -85,18 +86,18 @@ struct elf_segment {
 	bool is_executable;
 };
 
-/* The loadable segments, which map offsets in the file to addresses. The caller frees the list. */
+/* Loadable segments, which map offsets in the file to addresses. The caller frees the list. */
 struct elf_segments {
 	struct elf_segment *list;
 	uint32_t count;
 };
 
-/* 0 or -ENOMEM. */
+/* Reads the segments. Returns 0 or -ENOMEM. */
 int elf_file_read_segments(const struct elf_file *file, struct elf_segments *segments);
 
 /*
- * The address of the byte at `offset`; false: no segment contains it. Executable segments first: a
- * page at a segment's edge can be in the file once, but mapped twice.
+ * Converts a file offset to an address. Returns false if no segment contains it. Prefers executable
+ * segments: a page at a segment's edge can be in the file once, but mapped twice.
  */
 bool elf_segments_address(const struct elf_segments *segments, uint64_t offset, uint64_t *address);
 

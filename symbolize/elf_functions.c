@@ -8,7 +8,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/sorted.h"
 
-/* An array of twice its size while it grows. */
+/* Cost of a function: the array has twice its size while it grows. */
 #define FUNCTION_COST (2 * sizeof(struct elf_function))
 
 struct reading {
@@ -69,7 +69,7 @@ int elf_functions_read(struct elf_functions *functions, const struct elf_file *f
 	table.frames = (const uint8_t *)frames;
 	table.frames_size = header.sh_size;
 	table.frames_address = header.sh_addr;
-	cfi_each_function(&table, add_function, &reading); /* those before what is malformed */
+	cfi_each_function(&table, add_function, &reading); /* up to a malformed entry */
 	elf_file_free_section(file, &header, frames);
 	if (functions->count > 0)
 		qsort(functions->list, functions->count, sizeof(*functions->list),

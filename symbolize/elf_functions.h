@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the functions of one ELF file begin and end, by the call-frame information that programs
- * keep when they are stripped: each FDE of .eh_frame describes the code of one function, or of one
- * part of it (GCC's .cold). Code written in assembler has none unless its author wrote some.
+ * Finds where functions of one ELF file begin and end, by call-frame information, which stripped
+ * files keep.
  *
- * Format: cfi.h. 64-bit files only. Where descriptions overlap, each ends where the next begins.
+ * Each FDE of .eh_frame describes the code of one function, or of one part (GCC's .cold). Code
+ * written in assembler has none unless its author wrote some. Where descriptions overlap, each ends
+ * where the next begins. 64-bit files only. Format: cfi.h.
  */
 #ifndef SYMBOLIZE_ELF_FUNCTIONS_H
 #define SYMBOLIZE_ELF_FUNCTIONS_H
@@ -22,14 +23,14 @@ struct elf_functions {
 	uint32_t count, capacity;
 };
 
-/* Reads them, as far as the file's share allows: 0, or -ENOMEM. */
+/* Reads the functions, as far as the file's share allows. Returns 0 or -ENOMEM. */
 int elf_functions_read(struct elf_functions *functions, const struct elf_file *file);
 
-/* The function that contains `address`; NULL: none. */
+/* Returns the function that contains `address`; NULL: there is none. */
 const struct elf_function *elf_functions_find(const struct elf_functions *functions,
 					      uint64_t address);
 
-/* Returns where the first function behind `address` begins; UINT64_MAX: there is none. */
+/* Returns the start of the first function behind `address`; UINT64_MAX: there is none. */
 uint64_t elf_functions_next(const struct elf_functions *functions, uint64_t address);
 
 void elf_functions_release(struct elf_functions *functions);

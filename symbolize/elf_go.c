@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of Go programs, which keep their names when they are stripped (-ldflags="-s -w"):
- * they are in the runtime's own table (go_table.h). Behind a function's address, its description
- * has 4 bytes, the name's offset. What is not code, or is out of order, ends the table: names
- * before it stay.
+ * Adds the functions of Go programs, which keep their names when stripped (-ldflags="-s -w").
+ *
+ * The runtime's own table has them (go_table.h). The description of a function has its address,
+ * then 4 bytes: the offset of its name. An entry that is not code, or out of order, ends the table:
+ * names before it stay.
  */
 #include "symbolize/elf_table.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names for the stubs of the procedure linkage table (x86-64 psABI, 5.2.4).
+ * Names the stubs of the procedure linkage table (x86-64 psABI, 5.2.4).
  *
- * A stub jumps through a slot of the global offset table, "jmp *disp(%rip)", and a relocation
- * identifies the function whose address the dynamic linker stores in that slot. Reading the jump,
- * instead of counting stubs, works for all layouts: .plt with lazy binding, .plt.sec with IBT, and
- * .plt.got.
+ * A stub jumps through a slot of the global offset table, "jmp *disp(%rip)". A relocation names the
+ * function whose address the dynamic linker stores in the slot. Reading the jump instead of
+ * counting stubs works for all layouts: .plt with lazy binding, .plt.sec with IBT, and .plt.got.
  */
 #include "symbolize/elf_table.h"
 
@@ -16,11 +15,11 @@
 #include "symbolize/util/sorted.h"
 
 #define STUB_SIZE 16
-#define SHORT_STUB_SIZE 8 /* in .plt.got without IBT */
+#define SHORT_STUB_SIZE 8 /* stubs in .plt.got without IBT */
 
 struct slot {
-	uint64_t address; /* of the GOT entry */
-	uint32_t symbol;  /* in .dynsym */
+	uint64_t address; /* address of the GOT entry */
+	uint32_t symbol;  /* index in .dynsym */
 };
 
 struct slots {
@@ -28,7 +27,7 @@ struct slots {
 	uint32_t count, capacity;
 };
 
-/* Returns whether the dynamic linker stores a function's address there. */
+/* Returns whether the dynamic linker stores the address of a function there. */
 static bool is_slot(const char *relocations, size_t i, Elf64_Rela *rela)
 {
 	uint32_t type;
@@ -62,7 +61,8 @@ static int add_slots(struct slots *slots, const struct elf_file *file, const cha
 
 static int read_slots(struct slots *slots, const struct elf_file *file)
 {
-	uint64_t left = file->size; /* a hostile file may have many such sections at one place */
+	uint64_t left = file->size; /* bytes left: a hostile file may have many such sections at one
+				       place */
 	Elf_Scn *scn = NULL;
 	GElf_Shdr header;
 	int err = 0;
@@ -85,7 +85,7 @@ static int read_slots(struct slots *slots, const struct elf_file *file)
 	return err;
 }
 
-/* The GOT slot that the stub at `address` jumps through; 0: none. */
+/* Returns the GOT slot that the stub at `address` jumps through; 0: there is none. */
 static uint64_t slot_of_stub(const unsigned char *code, size_t size, uint64_t address)
 {
 	for (size_t i = 0; i + 6 <= size; i++) {

@@ -14,12 +14,12 @@
 #include "symbolize/util/sorted.h"
 
 /*
- * Names in a hostile file can all be as long as the file; aliases are compared up to this length.
+ * Length up to which aliases are compared: names in a hostile file can all be as long as the file.
  */
 #define COMPARED_NAME 4096
 
 struct elf_syms {
-	struct elf_table symbols; /* sorted; ids of ranges are positions in its list */
+	struct elf_table symbols; /* sorted; ranges have positions in its list as ids */
 	struct range_table table;
 	struct elf_segments segments;
 	struct elf_functions functions;
@@ -54,7 +54,7 @@ static size_t leading_underscores(const char *name)
 	return count;
 }
 
-/* The preferred symbol of two at one address: negative for x. */
+/* Compares two symbols at one address by preference: negative if `x` is preferred. */
 static int compare_aliases(const struct elf_candidate *x, const struct elf_candidate *y)
 {
 	size_t length_x, length_y;
@@ -79,7 +79,8 @@ static int compare_aliases(const struct elf_candidate *x, const struct elf_candi
 }
 
 /*
- * Keeps one symbol per address; it inherits size and section end from its aliases if it has none.
+ * Keeps one symbol per address. If it has no size, it inherits size and section end from its
+ * aliases.
  */
 static void choose_names(struct elf_table *symbols)
 {
@@ -106,7 +107,7 @@ static void choose_names(struct elf_table *symbols)
 	symbols->count = kept;
 }
 
-/* The end of a symbol without a size; 0: unusable. */
+/* Returns the end of a symbol without a size; 0: the symbol is unusable. */
 static uint64_t end_of_unsized(const struct elf_syms *syms, size_t i, uint64_t sized_end)
 {
 	const struct elf_candidate *symbol = &syms->symbols.list[i];
@@ -156,7 +157,7 @@ static int build_table(struct elf_syms *syms, struct quota_share *share)
 			if (end > sized_end)
 				sized_end = end;
 		}
-		/* Sorted by start, so of nested symbols the inner one has the higher priority. */
+		/* Sorted by start: of nested symbols the inner one has the higher priority. */
 		if (end > symbol->address)
 			ranges[count++] = (struct range){
 				.start = symbol->address,
@@ -173,7 +174,7 @@ static int build_table(struct elf_syms *syms, struct quota_share *share)
 	return err;
 }
 
-/* Adds the .symtab of the separate debug file: as elf_table_add. */
+/* Adds the .symtab of the separate debug file, as elf_table_add does. */
 static int add_debug_file(struct elf_syms *syms, const struct elf_file *file,
 			  struct debug_file_search *search)
 {
@@ -198,7 +199,7 @@ struct unpacked {
 	size_t size, capacity;
 };
 
-/* Doubles the buffer; false: no room. */
+/* Doubles the buffer. Returns false if there is no room. */
 static bool grow(struct unpacked *out, struct quota_share *share)
 {
 	size_t more = out->capacity ? out->capacity : 1u << 20;
@@ -216,7 +217,10 @@ static bool grow(struct unpacked *out, struct quota_share *share)
 	return true;
 }
 
-/* False: not xz data, or too large. The caller frees `out` in any case. */
+/*
+ * Decompresses xz data. Returns false if the data is not xz, or too large. The caller frees `out`
+ * in any case.
+ */
 static bool unxz(const void *packed, size_t packed_size, struct quota_share *share,
 		 struct unpacked *out)
 {
@@ -237,7 +241,7 @@ static bool unxz(const void *packed, size_t packed_size, struct quota_share *sha
 	return ret == LZMA_STREAM_END;
 }
 
-/* Adds the .symtab in the unpacked .gnu_debugdata, given as `packed`. */
+/* Adds the .symtab in .gnu_debugdata, given as `packed`. */
 static int add_unpacked(struct elf_syms *syms, const struct elf_file *file, const char *packed,
 			size_t size)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "symbolize/util/array.h"
 
-/* The needed parts of a section header, by index: avoids a lookup per symbol. */
+/* Needed parts of a section header, by index: avoids a lookup per symbol. */
 struct section {
 	uint64_t start, end;
 	bool executable;
@@ -50,7 +50,7 @@ int elf_table_push(struct elf_table *table, const struct elf_candidate *candidat
 	return 0;
 }
 
-/* ---- what the file has ---- */
+/* ---- raw tables ---- */
 
 bool elf_raw_symbols_read(struct elf_raw_symbols *raw, const struct elf_file *file, uint32_t type)
 {
@@ -122,7 +122,7 @@ const struct elf_strings *elf_table_strings(struct elf_table *table, const struc
 
 /* ---- functions ---- */
 
-/* Returns whether the symbol names code; if so, describes it, except for the name. */
+/* Returns whether the symbol names code. If so, describes the code, except for its name. */
 static bool describe(const GElf_Sym *symbol, const struct sections *sections,
 		     struct elf_candidate *candidate)
 {
@@ -134,7 +134,7 @@ static bool describe(const GElf_Sym *symbol, const struct sections *sections,
 	if (symbol->st_shndx < SHN_LORESERVE && symbol->st_shndx < sections->count)
 		section = &sections->list[symbol->st_shndx];
 	if (type == STT_NOTYPE) {
-		/* A label: only in executable sections, which excludes symbols like "_end". */
+		/* a label counts only in executable sections, unlike symbols such as "_end" */
 		if (!section || !section->executable || symbol->st_value < section->start ||
 		    symbol->st_value >= section->end)
 			return false;
@@ -174,7 +174,7 @@ static int add_functions(struct elf_table *table, const struct elf_raw_symbols *
 		if (symbol.st_name >= strings->size || !describe(&symbol, sections, &candidate))
 			continue;
 		candidate.name = strings->text + symbol.st_name;
-		/* Mapping symbols ("$x") mark code for disassemblers, and are not functions. */
+		/* Mapping symbols ("$x") mark code for disassemblers; they are no functions. */
 		if (candidate.name[0] == '\0' ||
 		    (candidate.type == STT_NOTYPE && candidate.name[0] == '$'))
 			continue;
@@ -185,7 +185,7 @@ static int add_functions(struct elf_table *table, const struct elf_raw_symbols *
 	return 0;
 }
 
-/* Adds the functions if there is room: as elf_table_add. */
+/* Adds the functions if there is room, as elf_table_add does. */
 static int add_within_share(struct elf_table *table, const struct elf_file *file,
 			    const struct elf_raw_symbols *raw, const struct sections *sections)
 {

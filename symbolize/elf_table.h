@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collects the candidates for a symbol table from the tables of one or more ELF files; elf_syms
- * chooses among them. Internal.
+ * Collects candidates for a symbol table from the tables of one or more ELF files, for elf_syms.
+ * Internal.
  */
 #ifndef SYMBOLIZE_ELF_TABLE_H
 #define SYMBOLIZE_ELF_TABLE_H
@@ -12,27 +12,27 @@
 struct elf_candidate {
 	uint64_t address;
 	uint64_t size;  /* 0: unknown */
-	uint64_t limit; /* the end of its section; 0: unknown */
+	uint64_t limit; /* end of its section; 0: unknown */
 	const char *name;
 	uint8_t type;    /* STT_* */
 	uint8_t binding; /* STB_* */
 	bool is_plt;
 };
 
-/* At most: symbol and string tables of a program, its debug file, and .gnu_debugdata. */
+/* Maximum number of string tables: of a program, its debug file, and .gnu_debugdata. */
 #define ELF_TABLE_STRINGS 8
 
 /*
- * The cost of a candidate, including elf_syms' later data: a range, its place in a heap, two pieces
- * (range_table.h). Taken from the share when it is added.
+ * Cost of a candidate, with elf_syms' later data: a range, its place in a heap, two pieces
+ * (range_table.h). Taken from the share when the candidate is added.
  */
 #define ELF_TABLE_BUILDING (3 * sizeof(struct range) + sizeof(void *))
 #define ELF_TABLE_COST (sizeof(struct elf_candidate) + ELF_TABLE_BUILDING)
 
-/* Names of a file's symbols; .dynstr is shared by .dynsym and the stubs. */
+/* String table of a file. .dynsym and the stubs share .dynstr. */
 struct elf_strings {
 	char *text;
-	uint64_t offset, size; /* in the file */
+	uint64_t offset, size; /* position in the file */
 	int fd;                /* -1: an image in memory */
 };
 
@@ -43,7 +43,7 @@ struct elf_table {
 	size_t string_count;
 };
 
-/* A file's symbol table, in memory. */
+/* Symbol table of a file, in memory. */
 struct elf_raw_symbols {
 	char *bytes;
 	GElf_Shdr header;
@@ -51,31 +51,33 @@ struct elf_raw_symbols {
 	bool is_32_bit;
 };
 
-/* Reads the table of `type` (SHT_SYMTAB, SHT_DYNSYM); false: none, or no room. */
+/*
+ * Reads the table of `type` (SHT_SYMTAB, SHT_DYNSYM). Returns false if there is none, or no room.
+ */
 bool elf_raw_symbols_read(struct elf_raw_symbols *raw, const struct elf_file *file, uint32_t type);
 bool elf_raw_symbols_get(const struct elf_raw_symbols *raw, uint32_t index, GElf_Sym *symbol);
 void elf_raw_symbols_free(struct elf_raw_symbols *raw, const struct elf_file *file);
 
 /*
- * The string table that belongs to `symbols`, read into `table`, which owns it, if it is not there
- * yet; NULL: malformed, or no room.
+ * Finds the string table of `symbols`, and reads it into `table`, its owner, if necessary. Returns
+ * NULL if malformed, or no room.
  */
 const struct elf_strings *elf_table_strings(struct elf_table *table, const struct elf_file *file,
 					    const struct elf_raw_symbols *symbols);
 
 /*
- * Adds the functions of the file's table of `type`: 1; 0: no table, or malformed, or too large for
- * the file's share; -ENOMEM.
+ * Adds the functions of the file's table of `type`. Returns 1; 0 if there is no table, or
+ * malformed, or too large for the file's share; -ENOMEM.
  */
 int elf_table_add(struct elf_table *table, const struct elf_file *file, uint32_t type);
 
-/* Adds the stubs in .plt, .plt.sec and .plt.got: 0 or -ENOMEM. */
+/* Adds the stubs in .plt, .plt.sec and .plt.got. Returns 0 or -ENOMEM. */
 int elf_table_add_plt(struct elf_table *table, const struct elf_file *file);
 
-/* Adds the functions that a Go program's own table names: 0 or -ENOMEM. */
+/* Adds the functions that a Go program's own table names. Returns 0 or -ENOMEM. */
 int elf_table_add_go(struct elf_table *table, const struct elf_file *file);
 
-/* Makes room for a candidate whose cost has been taken, and adds it: 0 or -ENOMEM. */
+/* Adds a candidate whose cost has been taken. Returns 0 or -ENOMEM. */
 int elf_table_push(struct elf_table *table, const struct elf_candidate *candidate);
 
 /* Frees everything, strings included. */

@@ -13,7 +13,7 @@
 
 struct named_ref {
 	struct code_ref ref;
-	const char *name; /* NULL: wanted, but not named yet */
+	const char *name; /* NULL: wanted, not named yet */
 };
 
 int naming_init(struct naming *n, struct modules *modules)
@@ -44,7 +44,10 @@ void naming_set_kallsyms(struct naming *n, int fd)
 	n->kallsyms = fd;
 }
 
-/* The demangled symbol of a file (NULL: none), interned; NULL: out of memory, or over the limit. */
+/*
+ * Demangles and interns a symbol of a file (NULL: no file). Returns NULL when out of memory, or
+ * over the limit.
+ */
 static const char *readable(struct naming *n, const char *symbol, const char *file)
 {
 	const char *result;
@@ -63,7 +66,7 @@ static const char *readable(struct naming *n, const char *symbol, const char *fi
 
 struct ksyms_job {
 	struct bounded_job job;
-	int file; /* -1: to be opened */
+	int file; /* open /proc/kallsyms; -1: the job opens it */
 	struct ksyms *ksyms;
 };
 
@@ -83,8 +86,8 @@ static void discard_ksyms(struct bounded_job *job)
 }
 
 /*
- * Takes the kernel some 100 ms, which is long where stacks arrive meanwhile: so by the worker,
- * while whoever waits for it makes room for them (bounded_caller_do_meanwhile).
+ * Reads the kernel's symbols on the worker, since the kernel takes some 100 ms. Stacks that arrive
+ * meanwhile are read by the waiting thread (bounded_caller_do_meanwhile).
  */
 static void load_ksyms(struct naming *n)
 {
@@ -161,7 +164,7 @@ static const char *name_of_plt(struct naming *n, const char *target)
 	const char *result = NULL;
 	char *name;
 
-	/* here, not after demangling, because versions ("@@V") are removed there */
+	/* added before demangling, which removes versions ("@@V") */
 	if (strnlen(target, DEMANGLE_MAX_INPUT) == DEMANGLE_MAX_INPUT ||
 	    asprintf(&name, "%s@plt", target) < 0)
 		return readable(n, target, NULL);
@@ -204,7 +207,7 @@ static const char *find_name(struct naming *n, struct code_ref ref)
 	}
 }
 
-/* Finds where the function begins that contains the byte; false: not known. */
+/* Finds the start of the function that contains the byte. Returns false if unknown. */
 static bool find_start(struct naming *n, struct code_ref ref, uint64_t *start)
 {
 	struct module_file *file = ref.module >= MODULES_FIRST
@@ -214,7 +217,7 @@ static bool find_start(struct naming *n, struct code_ref ref, uint64_t *start)
 	return file && file->syms && elf_syms_function(file->syms, ref.offset, start);
 }
 
-/* Stands for functions without a symbol (place_name.h). */
+/* Returns the name of a function without a symbol (place_name.h). */
 static const char *bracketed(struct naming *n, struct code_ref ref)
 {
 	const char *path = modules_path(n->modules, ref.module), *name;
@@ -229,7 +232,7 @@ static const char *bracketed(struct naming *n, struct code_ref ref)
 	return name;
 }
 
-/* Finds or adds the place; NULL when out of memory. */
+/* Finds or adds the place. Returns NULL when out of memory. */
 static struct named_ref *find_ref(struct naming *n, struct code_ref ref)
 {
 	uint32_t at = record_get(&n->refs, &ref, &((struct named_ref){.ref = ref}));
@@ -237,7 +240,7 @@ static struct named_ref *find_ref(struct naming *n, struct code_ref ref)
 	return at != RECORD_NONE ? &n->refs.list[at] : NULL;
 }
 
-/* Never NULL. */
+/* Returns a name, never NULL. */
 static const char *find_any_name(struct naming *n, struct code_ref ref)
 {
 	const char *name = find_name(n, ref);
@@ -251,7 +254,7 @@ const char *name_place(struct naming *n, struct code_ref ref)
 {
 	struct named_ref *place = find_ref(n, ref);
 
-	/* out of memory: the next request costs as much, and counts again */
+	/* out of memory: the next request repeats the work */
 	if (!place)
 		return find_any_name(n, ref);
 	if (!place->name)
@@ -284,16 +287,16 @@ uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *c
 
 /* ---- many at a time ---- */
 
-/* Places in one group share tables, and no others do. */
+/* A wanted place. Places in one group share tables; other places do not. */
 struct wanted {
-	uint64_t group; /* a file, or a process with generated code */
+	uint64_t group; /* file, or process with generated code */
 	uint64_t offset;
 	uint32_t module;
-	uint32_t position; /* in n->refs */
+	uint32_t position; /* position in n->refs */
 };
 
 #define GROUP_OTHER UINT64_MAX
-#define GROUP_JIT (UINT64_C(1) << 63) /* plus the process */
+#define GROUP_JIT (UINT64_C(1) << 63) /* | process id */
 
 void want_name(struct naming *n, struct code_ref ref)
 {
@@ -376,7 +379,7 @@ void name_wanted(struct naming *n, bool with_inlined)
 	uint32_t count = 0, first = 0;
 
 	if (!wanted)
-		return; /* they are named one by one later */
+		return; /* places are named one by one later */
 	for (uint32_t i = 0; i < n->refs.count; i++) {
 		const struct named_ref *place = &n->refs.list[i];
 

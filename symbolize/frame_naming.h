@@ -2,9 +2,9 @@
 /*
  * Names code locations (code_ref), each once.
  *
- * The part of the symbolizer that needs no address spaces: it reads modules' files, the kernel's
- * symbols, the vDSO and what JIT compilers wrote at the first lookup of a name in them, within the
- * run's budget (table_quota.h). Internal; symbolizer.h describes the names.
+ * This part of the symbolizer needs no address spaces. It reads modules' files, the kernel's
+ * symbols, the vDSO and the output of JIT compilers, each at the first lookup there, within the
+ * run's quota (table_quota.h). Internal; symbolizer.h describes the names.
  */
 #ifndef SYMBOLIZE_FRAME_NAMING_H
 #define SYMBOLIZE_FRAME_NAMING_H
@@ -26,13 +26,13 @@ struct naming {
 	struct demangler *demangler;
 	struct intern names;
 	struct inline_names inlines;
-	/* the last result of name_place_inlined */
+	/* last result of name_place_inlined */
 	const char *chain[DWARF_MAX_DEPTH], *sources[DWARF_MAX_DEPTH];
 
-	RECORD_SET(struct named_ref) refs; /* places that are named or wanted */
+	RECORD_SET(struct named_ref) refs; /* places named or wanted */
 
 	struct jit_code jits;
-	uint64_t time_ns; /* of what is located; 0: now */
+	uint64_t time_ns; /* time of the code that is located, ns; 0: now */
 
 	int kallsyms; /* open /proc/kallsyms, or -1 */
 	/* Loaded on first use; NULL also after a failure. */
@@ -41,23 +41,28 @@ struct naming {
 	struct elf_syms *vdso;
 };
 
-/* 0 or -ENOMEM. Either way naming_release frees it. */
+/* Initialises the naming. Returns 0 or -ENOMEM; naming_release frees it either way. */
 int naming_init(struct naming *n, struct modules *modules);
 void naming_release(struct naming *n);
 
-/* Takes a descriptor of /proc/kallsyms; -1: opened on first use. */
+/* Takes a descriptor of /proc/kallsyms; -1: the file is opened on first use. */
 void naming_set_kallsyms(struct naming *n, int fd);
 
-/* The offset of generated code of process `id`, whose name may be looked up after its end. */
+/*
+ * Returns the offset of generated code of process `id`, whose name may be looked up after its end.
+ */
 uint64_t naming_locate_jit(struct naming *n, uint32_t id, pid_t pid, uint64_t address);
 
-/* Finds the row of call-frame information of the byte at such an offset: as jit_code_find_row. */
+/* Finds the call-frame row of the byte at such an offset, as jit_code_find_row does. */
 int naming_find_jit_row(struct naming *n, uint32_t id, uint64_t offset, struct cfi_row *row);
 
-/* The name of the function that contains the byte `ref`: as symbolizer_name. */
+/* Returns the name of the function that contains the byte `ref`, as symbolizer_name does. */
 const char *name_place(struct naming *n, struct code_ref ref);
 
-/* Does the same with inlined functions, and files: as symbolizer_names, symbolizer_sources. */
+/*
+ * Finds the names with inlined functions, and their files, as symbolizer_names and
+ * symbolizer_sources do.
+ */
 uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *const **names);
 
 /* Marks a place for name_wanted(). */

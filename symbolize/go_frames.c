@@ -27,7 +27,8 @@ bool go_frames_are_in(const struct go_table *t)
 }
 
 /*
- * Returns where function `i` begins, counted from Go's code on; the one behind the last: the end.
+ * Returns the start of function `i`, relative to the start of Go's code. The start behind the last
+ * function is the end.
  */
 static uint64_t start_of(const struct go_table *t, uint64_t i)
 {
@@ -37,7 +38,7 @@ static uint64_t start_of(const struct go_table *t, uint64_t i)
 	return address - t->text;
 }
 
-/* The function at `pc`: its number; false: none. */
+/* Finds the number of the function at `pc`. Returns false if there is none. */
 static bool find(const struct go_table *t, uint64_t pc, uint64_t *number)
 {
 	uint64_t low = 0, high = t->count, at = pc - t->text;
@@ -69,9 +70,9 @@ struct cfi_bounds go_frames_find_bounds(const struct go_table *t, uint64_t pc)
 }
 
 /*
- * The distance of the stack pointer from the return address at `at`: pairs of how it changes
- * (zigzag) and for how many bytes of code the value before holds, up to a 0. No function has more
- * of them than a long entry of call-frame information. Sets `*cost` as in struct cfi_row.
+ * Finds the distance of the stack pointer from the return address at `at`. The table has pairs up
+ * to a 0: the change of the distance (zigzag), and the bytes of code that it holds for. A function
+ * has no more pairs than a long entry of call-frame information. Sets `*cost` as in struct cfi_row.
  */
 static bool find_delta(const struct go_table *t, uint32_t table, uint64_t at, uint64_t entry,
 		       int64_t *delta, uint32_t *cost)
@@ -125,7 +126,7 @@ int go_frames_find_row(const struct go_table *t, uint64_t pc, struct cfi_row *ro
 		return -EBADMSG;
 	row->cfa_offset = (int32_t)delta + 8;
 	row->rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};
-	/* the compiler saves rbp in each frame; what assembler does is not known */
+	/* the compiler saves rbp in each frame; for assembler it is unknown */
 	if (delta > 0 && !(flags & FLAG_ASSEMBLER))
 		row->rules[CFI_RBP] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -16};
 	else if (delta > 0)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define WORD 8
-#define MODULE_TEXT 22 /* words before it */
+#define MODULE_TEXT 22 /* index of the word */
 
 bool go_table_number(const struct go_table *t, uint64_t offset, unsigned int width, uint64_t *value)
 {
@@ -15,7 +15,7 @@ bool go_table_number(const struct go_table *t, uint64_t offset, unsigned int wid
 	return true;
 }
 
-/* A word of the header, behind its first 8 bytes. */
+/* Reads a word of the header, behind its first 8 bytes. */
 static bool read_word(const struct go_table *t, unsigned int number, uint64_t *value)
 {
 	return go_table_number(t, 8 + (uint64_t)number * WORD, WORD, value);
@@ -72,10 +72,11 @@ bool go_table_description(const struct go_table *t, uint64_t i, uint64_t *offset
 
 /* ---- in a file ---- */
 
-/* Writes the addresses that the loader would, of a program that may be loaded anywhere. */
+/* Relocates a section of a position-independent program, as the loader would. */
 static void relocate(const struct elf_file *file, char *bytes, const GElf_Shdr *section)
 {
-	uint64_t left = file->size; /* a hostile file may have many such sections at one place */
+	uint64_t left = file->size; /* bytes left: a hostile file may have many such sections at one
+				       place */
 	Elf_Scn *scn = NULL;
 	GElf_Shdr header;
 
@@ -102,7 +103,7 @@ static void relocate(const struct elf_file *file, char *bytes, const GElf_Shdr *
 	}
 }
 
-/* A section as in memory; NULL: there is none, or no room. */
+/* Reads a section as in memory; NULL: there is none, or no room. */
 static char *read_relocated(const struct elf_file *file, const char *name, GElf_Shdr *header)
 {
 	char *bytes = elf_file_find_section(file, SHT_PROGBITS, name, header)
@@ -127,8 +128,8 @@ static uint64_t text_of_module(const struct elf_file *file)
 }
 
 /*
- * Finds where the table begins in the section that an external linker has put it into; false:
- * nowhere.
+ * Finds the table in the section where an external linker has put it. Returns false if there is
+ * none.
  */
 static bool find_table(struct go_table *t, const char *bytes, uint64_t size)
 {

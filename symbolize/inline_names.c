@@ -6,12 +6,11 @@
 
 #include "symbolize/util/array.h"
 
-#define PLACES_AT_ONCE 4096 /* per call, which has a deadline */
+#define PLACES_AT_ONCE 4096 /* places per call, which has a timeout */
 
 struct inline_list {
 	struct code_ref ref;
-	uint32_t first,
-		count; /* in inline_names.names, with the entry before; 0: nothing is known */
+	uint32_t first, count; /* entries in inline_names.names, with the one before; 0: unknown */
 };
 
 void inline_names_release(struct inline_names *inlines)
@@ -38,10 +37,11 @@ static bool make_room(struct inline_names *inlines, uint32_t count)
 			     &inlines->source_capacity, sizeof(*inlines->sources));
 }
 
-/* The answer for one place. */
+/* Result of one place. */
 struct found_there {
 	char *const *names;
-	const char *const *sources; /* one more, the first of the function around them */
+	const char *const
+		*sources; /* one more than names: first that of the function around them */
 	uint32_t count, source_count;
 };
 
@@ -53,7 +53,7 @@ static const char *keep_source(const struct inline_tools *tools, const struct fo
 		       : NULL;
 }
 
-/* Adds demangled names, behind an entry without; leaves out what does not fit. */
+/* Adds demangled names, behind an entry without a name. Omits names that do not fit. */
 static uint32_t add_names(struct inline_names *inlines, const struct inline_tools *tools,
 			  uint32_t module, const struct found_there *there)
 {
@@ -78,7 +78,7 @@ static uint32_t add_names(struct inline_names *inlines, const struct inline_tool
 	return added;
 }
 
-/* Best effort: without memory the place has no inlined functions. */
+/* Adds the list of a place, without inlined functions if there is no memory. */
 static void add_list(struct inline_names *inlines, const struct inline_tools *tools,
 		     struct code_ref ref, const struct found_there *there)
 {
@@ -106,7 +106,7 @@ static void add_batch(struct inline_names *inlines, const struct inline_tools *t
 	uint32_t first = 0, source = 0;
 	bool is_known;
 
-	/* In this order: loading the symbols closes the file. */
+	/* DWARF first: loading the symbols closes the file. */
 	file = modules_load(tools->modules, refs[0].module, TABLE_DWARF);
 	if (file && file->dwarf)
 		file = modules_load(tools->modules, refs[0].module, TABLE_SYMS);
@@ -124,7 +124,7 @@ static void add_batch(struct inline_names *inlines, const struct inline_tools *t
 			there.count = found.counts[i];
 		if (there.count)
 			there.names = found.names + first;
-		/* where memory ended, some are not there */
+		/* sources are incomplete if memory ran out */
 		if (is_known && source < found.source_count) {
 			there.sources = found.sources + source;
 			there.source_count = found.source_count - source;

@@ -13,26 +13,29 @@
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
 
-/* A user address has 47 bits, or 56 with five page-table levels: those have no generation. */
+/*
+ * Bits of an address in an offset; a generation follows. With five page-table levels addresses have
+ * up to 56: those have no generation.
+ */
 #define ADDRESS_BITS 48
 #define ADDRESS_MASK ((UINT64_C(1) << ADDRESS_BITS) - 1)
-#define DUMP_READ_MS 20 /* between two reads of what is new, at least */
+#define DUMP_READ_MS 20 /* minimum interval of reads, ms */
 
 struct jit_process {
 	uint32_t id;
-	bool is_located; /* `place` is known */
-	bool was_tried;  /* the perf map */
-	bool is_read;    /* the whole dump */
+	bool is_located; /* `place` is set */
+	bool was_tried;  /* the perf map was tried */
+	bool is_read;    /* the whole jitdump was read */
 	struct perf_map_place place;
 	struct perf_map *map; /* NULL: none, or not loaded */
-	uint64_t map_bytes;   /* of the budget */
+	uint64_t map_bytes;   /* bytes of the quota */
 	bool has_dump;        /* offsets have generations */
-	int dump_fd;          /* -1: none, or given up */
-	uint64_t device;      /* of that file, as mapped */
+	int dump_fd;          /* -1: none, or abandoned */
+	uint64_t device;      /* device of that file, as mapped */
 	struct jitdump *dump; /* NULL: none, or not loaded */
-	int64_t dump_read_ms; /* last */
+	int64_t dump_read_ms; /* time of the last read, ms */
 	uint64_t dump_bytes;
-	uint64_t refused_frames; /* of it */
+	uint64_t refused_frames; /* refused records of `dump` */
 };
 
 void jit_code_init(struct jit_code *j, struct bounded_caller *calls)
@@ -90,7 +93,10 @@ static void discard_locate(struct bounded_job *opaque)
 		close(job->place.folder);
 }
 
-/* Most processes have one /tmp: a descriptor of it, instead of this one. */
+/*
+ * Shares descriptors of folders: most processes have one /tmp. Returns the descriptor to use, or
+ * -1.
+ */
 static int share_folder(struct jit_code *j, int fd, const struct stat *st)
 {
 	struct jit_folder *folder = j->folders;
@@ -127,7 +133,7 @@ static void locate_place(struct jit_code *j, struct jit_process *p, pid_t pid)
 	free(job);
 }
 
-/* Finds or adds a process, which may just have ended; NULL when out of memory. */
+/* Finds or adds a process, which may just have ended. Returns NULL when out of memory. */
 static struct jit_process *add(struct jit_code *j, uint32_t id, pid_t pid)
 {
 	struct jit_process *p = find(j, id);
@@ -199,7 +205,7 @@ static void discard_dump(struct bounded_job *opaque)
 	jitdump_free(((struct dump_job *)opaque)->dump);
 }
 
-/* Counts once what is refused each time that the file is read. */
+/* Counts newly refused records. */
 static void note_refused(struct jit_code *j, struct jit_process *p)
 {
 	uint64_t refused = jitdump_refused_frames(p->dump);
@@ -210,7 +216,7 @@ static void note_refused(struct jit_code *j, struct jit_process *p)
 	p->refused_frames = refused;
 }
 
-/* Reads what is new. A file that does not respond is given up, with what was read of it. */
+/* Reads new records. A file that does not respond is abandoned with its records. */
 static void read_dump(struct jit_code *j, struct jit_process *p)
 {
 	struct dump_job *job = bounded_job_new(sizeof(*job), run_dump, discard_dump);
@@ -227,7 +233,7 @@ static void read_dump(struct jit_code *j, struct jit_process *p)
 	job->job.fd = p->dump_fd;
 	job->dump = p->dump;
 	err = bounded_call(j->calls, &job->job, BOUNDED_CALL_LOAD_MS);
-	if (err == -ETIMEDOUT) { /* the job has it all, and its bytes stay taken */
+	if (err == -ETIMEDOUT) { /* the job owns them, and their bytes stay taken */
 		p->dump = NULL;
 		p->dump_fd = -1;
 		p->dump_bytes = 0;

@@ -10,17 +10,17 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/sorted.h"
 
-/* The section's address where the code's is not known: functions begin below it. */
+/* Assumed address of a section behind code: functions begin below it. */
 #define BEHIND_CODE (UINT64_C(1) << 62)
 
 struct jit_frames {
 	bool is_placed;
 	struct cfi_table table;
-	uint8_t *bytes; /* the table's */
+	uint8_t *bytes; /* data of the table */
 	struct cfi_index_entry *index;
 	uint32_t count, capacity;
-	size_t taken;              /* of the budget */
-	struct quota_share *share; /* while it is read */
+	size_t taken;              /* bytes of the quota */
+	struct quota_share *share; /* set while the record is read */
 	bool is_full;
 };
 
@@ -56,7 +56,7 @@ static bool begins_with_header(const uint8_t *data, size_t size)
 	return length > size;
 }
 
-/* Reads where .eh_frame is from the header; false: it has no absolute address. */
+/* Reads the address of .eh_frame from the header. Returns false if it is not absolute. */
 static bool read_address(const uint8_t *header, size_t size, uint64_t *address)
 {
 	struct bytes b = {.at = header, .end = header + size};
@@ -90,7 +90,7 @@ static void note_function(void *context, const struct cfi_index_entry *entry)
 	f->index[f->count++] = *entry;
 }
 
-/* Most records have one function: gives back the room for others. */
+/* Frees the spare room of the index: most records have one function. */
 static void fit_index(struct jit_frames *f)
 {
 	struct cfi_index_entry *fitting = realloc(f->index, f->count * sizeof(*fitting));
@@ -171,7 +171,7 @@ int jit_frames_read(const uint8_t *data, size_t size, uint64_t header_size,
 
 /* ---- lookups ---- */
 
-/* A pc of the code, as the section counts addresses. */
+/* Converts a pc of the code to an address of the section. */
 static uint64_t address_in(const struct jit_frames *f, const struct jit_range *code, uint64_t pc)
 {
 	uint64_t behind = code->start + ((code->size + 7) & ~UINT64_C(7));
@@ -186,7 +186,7 @@ bool jit_frames_describe(const struct jit_frames *f, const struct jit_range *cod
 
 	if (code->size == 0 || last < first || count == 0)
 		return false;
-	/* what is laid out behind this code has no functions before it */
+	/* information behind this code has no functions before it */
 	if (!f->is_placed && f->index[0].start < first)
 		return false;
 	return f->index[count - 1].end > first;

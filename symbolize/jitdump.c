@@ -25,16 +25,15 @@ struct header {
 };
 
 struct record {
-	uint32_t type, size; /* with what follows */
+	uint32_t type, size; /* `size`: of the whole record */
 	uint64_t time;
 };
 
-/* Followed by the name with its NUL, and the code. */
+/* Followed by the name with its NUL, then the code. */
 struct load {
 	struct record record;
 	uint32_t pid, tid;
-	uint64_t address, start, size,
-		index; /* `address`: as in an ELF file; `start`: where it is */
+	uint64_t address, start, size, index; /* `address`: in an ELF file; `start`: in memory */
 };
 
 struct move {
@@ -54,23 +53,23 @@ _Static_assert(sizeof(struct header) == 40 && sizeof(struct record) == 16 &&
 		       sizeof(struct unwinding) == 40,
 	       "as in files");
 
-#define WINDOW 65536 /* read at once; a record's beginning and a name fit */
+#define WINDOW 65536 /* bytes read at once: fits the start of a record and a name */
 #define NONE UINT32_MAX
-#define STEPS_PER_COST 4 /* of a lookup, beside a byte of a program (struct cfi_row) */
+#define STEPS_PER_COST 4 /* steps that cost as much as a byte of a program (cfi_row) */
 
 struct code {
 	uint64_t start, end;
-	uint32_t name;   /* in `names` */
-	uint32_t frames; /* in `frames`; NONE: not described */
-	uint32_t
-		generation; /* begun by it; 0: nothing was there before; JITDUMP_LATEST: too many */
+	uint32_t name;       /* offset in `names` */
+	uint32_t frames;     /* index in `frames`; NONE: not described */
+	uint32_t generation; /* generation that the code began; 0: none, as no code was there;
+				JITDUMP_LATEST: too many */
 	uint64_t time;
 };
 
-/* Code by the page that it is on, newest first. */
+/* Page of memory, with links to its code, newest first. */
 struct page {
 	uint64_t number;
-	uint32_t newest; /* in `links` */
+	uint32_t newest; /* index in `links` */
 };
 
 struct link {
@@ -79,11 +78,11 @@ struct link {
 
 struct jitdump {
 	bool has_header, is_over, has_times, has_frames;
-	uint64_t offset; /* of the next record */
+	uint64_t offset; /* offset of the next record */
 	uint64_t time;
 	struct code *codes;
 	uint32_t code_count, code_capacity;
-	uint32_t *began; /* by generation - 1: the code */
+	uint32_t *began; /* code that began each generation, by generation - 1 */
 	uint32_t began_count, began_capacity;
 	RECORD_SET(struct page) pages;
 	struct link *links;
@@ -93,13 +92,14 @@ struct jitdump {
 	struct jit_frames **frames;
 	uint32_t frames_count, frames_capacity;
 	uint64_t frames_bytes;
-	struct jit_frames *pending; /* for the code that comes next; NULL: none */
-	uint32_t pending_at;        /* where it is in `frames`; NONE: it describes nothing yet */
-	struct quota_share *pending_share; /* that gave its memory; NULL: that of an earlier read */
+	struct jit_frames *pending; /* information for the next code; NULL: none */
+	uint32_t pending_at; /* index of `pending` in `frames`; NONE: it describes nothing yet */
+	struct quota_share
+		*pending_share; /* share of its memory; NULL: a share of an earlier read */
 	uint64_t refused_frames;
 };
 
-/* What arrays take while they double. */
+/* Cost of elements in arrays, which double. */
 #define CODE_COST (2 * (sizeof(struct code) + sizeof(uint32_t)))
 #define LINK_COST (2 * (sizeof(struct link) + sizeof(struct page)) + HASH_INDEX_ENTRY_BYTES)
 
@@ -108,7 +108,7 @@ struct jitdump *jitdump_new(void)
 	return calloc(1, sizeof(struct jitdump));
 }
 
-/* Ends what `pending` is for. */
+/* Ends `pending`: frees it if it described nothing. */
 static void drop_pending(struct jitdump *d)
 {
 	if (d->pending && d->pending_at == NONE) {
@@ -152,7 +152,7 @@ static uint32_t newest_on(const struct jitdump *d, uint64_t address)
 	return page == RECORD_NONE ? NONE : d->pages.list[page].newest;
 }
 
-/* Puts the code on its pages: 0, -ENOSPC or -ENOMEM. */
+/* Links the code to its pages. Returns 0, -ENOSPC or -ENOMEM. */
 static int link_code(struct jitdump *d, uint32_t code, struct quota_share *share)
 {
 	uint64_t first = d->codes[code].start >> PAGE_SHIFT;
@@ -175,7 +175,7 @@ static int link_code(struct jitdump *d, uint32_t code, struct quota_share *share
 	return 0;
 }
 
-/* Returns whether there was code in the range before. */
+/* Returns whether code was in the range before. */
 static bool is_used(const struct jitdump *d, uint64_t start, uint64_t end)
 {
 	unsigned int steps = 0;
@@ -244,7 +244,7 @@ static int add_code(struct jitdump *d, uint64_t start, uint64_t size, uint32_t n
 	return link_code(d, d->code_count++, share);
 }
 
-/* The code at `address`, from the newest on; NONE: none. */
+/* Finds the newest code at `address`; NONE: there is none. */
 static uint32_t newest_at(const struct jitdump *d, uint64_t address)
 {
 	unsigned int steps = 0;
@@ -260,8 +260,9 @@ static uint32_t newest_at(const struct jitdump *d, uint64_t address)
 }
 
 /*
- * The call-frame information of code, in `frames`; NONE: none. What is laid out behind code is for
- * the first that comes; what has a place of its own is for all that it describes.
+ * Finds the index in `frames` of a code's information; NONE: there is none. Information behind code
+ * is for the first code that follows. Information with an absolute address is for all code that it
+ * describes.
  */
 static uint32_t frames_of(struct jitdump *d, uint64_t start, uint64_t size)
 {
@@ -297,14 +298,14 @@ static int on_load(struct jitdump *d, const char *bytes, size_t have, struct quo
 	frames = frames_of(d, load.start, load.size);
 	length = strnlen(bytes + sizeof(load), have - sizeof(load));
 	if (length == have - sizeof(load) && length < PERF_MAP_MAX_NAME)
-		return -ENOEXEC; /* it has no end */
+		return -ENOEXEC; /* the name has no NUL */
 	if (length > PERF_MAP_MAX_NAME)
 		length = PERF_MAP_MAX_NAME;
 	err = add_name(d, bytes + sizeof(load), length, share, &name);
 	return err ? err : add_code(d, load.start, load.size, name, frames, share);
 }
 
-/* Code takes its call-frame information along when all of it moves. */
+/* Returns the call-frame information that code keeps when all of it moves; NONE: there is none. */
 static uint32_t frames_moved(const struct jitdump *d, uint32_t number, const struct move *move)
 {
 	const struct code *code = &d->codes[number];
@@ -342,7 +343,7 @@ static int read_data(struct jitdump *d, const struct input *in, uint64_t offset,
 	return err;
 }
 
-/* Reads call-frame information for the code that follows; what is not usable is counted. */
+/* Reads call-frame information for the next code. Counts unusable records. */
 static void on_unwinding(struct jitdump *d, const struct record *record, const char *bytes,
 			 size_t have, const struct input *in)
 {
@@ -373,12 +374,12 @@ static void on_unwinding(struct jitdump *d, const struct record *record, const c
 		d->frames_bytes += jit_frames_bytes(d->pending);
 }
 
-/* A record, of which the first `have` bytes are there. */
+/* Handles a record, of which the first `have` bytes are in memory. */
 static int on_record(struct jitdump *d, const struct record *record, const char *bytes, size_t have,
 		     const struct input *in)
 {
 	if (record->time > d->time)
-		d->time = record->time; /* of several threads; nearly in order */
+		d->time = record->time; /* several threads write; nearly in order */
 	switch (record->type) {
 	case RECORD_LOAD:
 		return on_load(d, bytes, have, in->share);
@@ -390,10 +391,13 @@ static int on_record(struct jitdump *d, const struct record *record, const char 
 	case RECORD_CLOSE:
 		d->is_over = true;
 	}
-	return 0; /* others, of this version or a later one, say nothing of what is read here */
+	return 0; /* records of other kinds are irrelevant here */
 }
 
-/* The records that begin in the window at d->offset: 0, or -errno; 1: the last one is not whole. */
+/*
+ * Reads the records that begin in the window at d->offset. Returns 0, -errno, or 1 if the last one
+ * is incomplete.
+ */
 static int read_time_range(struct jitdump *d, const char *window, size_t size, uint64_t file_size,
 			   const struct input *in)
 {
@@ -411,7 +415,7 @@ static int read_time_range(struct jitdump *d, const char *window, size_t size, u
 			return 1;
 		if (have > record.size)
 			have = record.size;
-		/* its beginning is cut: it begins the next window */
+		/* cut at its beginning: the next window begins with it */
 		if (at > 0 && have < record.size && have < sizeof(struct load) + PERF_MAP_MAX_NAME)
 			return 0;
 		err = on_record(d, &record, window + at, have, in);
@@ -469,7 +473,7 @@ int jitdump_read(struct jitdump *d, int fd, struct quota_share *share)
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	if (!d->has_header && (uint64_t)st.st_size < sizeof(struct header))
-		return 0; /* not yet */
+		return 0; /* not written yet */
 	if (!d->has_header)
 		err = read_header(d, fd);
 	if (!err)
@@ -491,7 +495,7 @@ uint64_t jitdump_refused_frames(const struct jitdump *d)
 	return d->refused_frames;
 }
 
-/* The newest generation that code at the byte began up to then. Counts what it looked at. */
+/* Returns the newest generation that code at the byte began by then. Counts its steps. */
 static uint32_t generation_of_byte(const struct jitdump *d, uint64_t address, uint64_t time_ns,
 				   unsigned int *steps)
 {
@@ -525,7 +529,7 @@ uint32_t jitdump_generation(const struct jitdump *d, uint64_t address, uint64_t 
 	return here > before ? here : before;
 }
 
-/* The code at `address` in a generation; NULL: none. Counts what it looked at. */
+/* Finds the code at `address` in a generation; NULL: there is none. Counts its steps. */
 static const struct code *find_code(const struct jitdump *d, uint64_t address, uint32_t generation,
 				    unsigned int *steps)
 {

@@ -13,7 +13,7 @@
 
 struct ksym {
 	uint64_t address;
-	const char *name; /* NULL: not a function, only the end of the previous one */
+	const char *name; /* NULL: no function, only the end of the previous one */
 	char type;
 };
 
@@ -40,7 +40,7 @@ static bool parse_line(char *line, struct ksym *symbol)
 	return true;
 }
 
-/* The preferred function of two at one address: global, strong, plain, short. */
+/* Compares two functions at one address by preference: global, strong, plain, short. */
 static int preference(const struct ksym *x, const struct ksym *y)
 {
 	static const char order[] = "TWtw";

@@ -8,7 +8,7 @@
 
 #define LENGTH_IS_64_BIT UINT32_C(0xffffffff)
 
-/* The header of a table, from its folders on. */
+/* Header of a table, from its folders on. */
 struct header {
 	const struct line_sections *sections;
 	struct bytes rest;
@@ -29,7 +29,7 @@ static const char *get_text(struct bytes *b)
 	return b->bad ? NULL : text;
 }
 
-/* Returns the text at an offset of a section; NULL: it does not end there. */
+/* Returns the text at an offset of a section; NULL if it does not end inside. */
 static const char *text_at(const struct line_section *section, uint64_t offset)
 {
 	const char *text = section->data;
@@ -61,7 +61,9 @@ static bool read_header(const struct line_sections *sections, uint64_t offset, s
 		bytes_u16(&unit); /* sizes of addresses and segments */
 	length = get_offset(&unit, h->is_64_bit);
 	h->rest = bytes_take(&unit, length);
-	/* the shortest instruction, operations in one (from 4 on), what a line begins as, two more
+	/*
+	 * minimum instruction length, operations per instruction (from 4 on), is_stmt, line base
+	 * and range
 	 */
 	bytes_take(&h->rest, h->version >= 4 ? 5 : 4);
 	opcodes = bytes_u8(&h->rest);
@@ -81,7 +83,7 @@ static bool find_before_5(struct header *h, uint64_t number, const char **folder
 		;
 	for (uint64_t i = 1; (text = get_text(&h->rest)) && *text; i++) {
 		in_folder = bytes_uleb(&h->rest);
-		bytes_uleb(&h->rest); /* its time, its size */
+		bytes_uleb(&h->rest); /* time and size */
 		bytes_uleb(&h->rest);
 		if (i == number)
 			break;
@@ -106,9 +108,9 @@ struct entries {
 	uint8_t format_count;
 };
 
-/* Its path is looked up when it is wanted: many may stand for one long text. */
+/* An entry. Its path is resolved only when needed: many entries may refer to one long text. */
 struct entry {
-	const struct line_section *section; /* that has the path; NULL: `path` is it, or NULL */
+	const struct line_section *section; /* has the path; NULL: `path` is it, or NULL */
 	const char *path;
 	uint64_t offset, folder;
 };
@@ -172,7 +174,7 @@ static const char *path_of(const struct entry *entry)
 	return entry->section ? text_at(entry->section, entry->offset) : entry->path;
 }
 
-/* Reads what the entries of a list have. Entries without anything would have no end. */
+/* Reads the format of a list. Refuses entries without content, which would have no end. */
 static bool begin_entries(struct bytes *b, struct entries *entries)
 {
 	entries->format_count = bytes_u8(b);
@@ -186,7 +188,7 @@ static bool begin_entries(struct bytes *b, struct entries *entries)
 	return !b->bad && (entries->format_count > 0 || entries->count == 0);
 }
 
-/* Reads the entry of this number, or all if there are fewer; `*b` goes behind them. */
+/* Reads the entry of this number, or all if there are fewer. `*b` moves behind them. */
 static bool go_to(const struct header *h, const struct entries *entries, uint64_t number,
 		  struct bytes *b, struct entry *entry)
 {

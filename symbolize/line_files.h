@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files by their numbers in line tables (.debug_line), of which only the headers are read: libdw
- * would read all lines, and copy all paths.
+ * Finds files by their numbers in line tables (.debug_line), reading headers only.
  *
- * Nothing is allocated: results point into the sections. Tables are untrusted.
+ * libdw would read all lines and copy all paths. Nothing is allocated: results point into the
+ * sections. Tables are untrusted.
  *
  * Source: DWARF 2 to 4, 6.2.4; DWARF 5, 6.2.4. For little-endian files.
  */
@@ -25,8 +25,8 @@ struct line_sections {
 
 /*
  * Finds the file `number` (of DW_AT_decl_file) of the table at `offset` (of DW_AT_stmt_list). Sets
- * its name, and its folder: NULL is that of the compilation, to which both may be relative. False:
- * there is no such file, or the table is malformed.
+ * its name and its folder, both perhaps relative to the folder of the compilation; NULL: that
+ * folder. Returns false if there is no such file, or the table is malformed.
  */
 bool line_file_find(const struct line_sections *sections, uint64_t offset, uint64_t number,
 		    const char **folder, const char **name);

@@ -7,10 +7,10 @@
 
 #define LENGTH_IS_64_BIT UINT32_C(0xffffffff)
 #define LEB128_MAX 8
-#define FILE_NUMBERS 3u /* of a file: its folder, its time, its size */
+#define FILE_NUMBERS 3u /* numbers of a file: its folder, time and size */
 #define LNE_DEFINE_FILE 3u
 
-/* Skips a text, and returns its length. */
+/* Skips a text and returns its length. */
 static size_t skip_text(struct bytes *b)
 {
 	const uint8_t *start = b->at;
@@ -35,7 +35,7 @@ static struct bytes take_unit(struct bytes *table, size_t *offset_size)
 	return bytes_take(table, *offset_size == 8 ? bytes_u64(table) : length);
 }
 
-/* How many files the program may add, wherever it begins: at least as many as it does. */
+/* Returns an upper bound of the files that the program may add, wherever it begins. */
 static uint64_t count_defined(const struct bytes *unit)
 {
 	uint64_t count = 0;
@@ -45,7 +45,7 @@ static uint64_t count_defined(const struct bytes *unit)
 	return count;
 }
 
-/* At least as many bytes as the paths of a unit take; UINT64_MAX: it is malformed. */
+/* Returns an upper bound of the bytes of a unit's paths; UINT64_MAX: the unit is malformed. */
 static uint64_t bytes_of_paths(struct bytes unit, size_t offset_size)
 {
 	uint64_t version = bytes_u16(&unit), longest = 0, files, opcodes;
@@ -65,7 +65,7 @@ static uint64_t bytes_of_paths(struct bytes unit, size_t offset_size)
 		for (uint32_t i = 0; i < FILE_NUMBERS; i++)
 			skip_number(&unit);
 	}
-	/* the files' own names are no more than the table */
+	/* names of files take no more than the table */
 	return unit.bad ? UINT64_MAX : files * (longest + 2);
 }
 

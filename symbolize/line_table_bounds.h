@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether libdw can read a line table (.debug_line) in little memory.
+ * Tells whether libdw can read a line table (.debug_line) in little memory.
  *
- * libdw copies the path of each file: its folder's name, and its own. So a table of a megabyte,
- * with one long name of a folder and many files in it, takes it gigabytes. Tables of DWARF 2 to 4
- * are known, which is what ptxas writes; those of DWARF 5 have their texts in other sections, and
- * are refused.
+ * libdw copies the path of each file: its folder's name and its own. So a table of a megabyte, with
+ * many files in a folder with a long name, takes gigabytes. Tables of DWARF 2 to 4 are known, which
+ * ptxas writes. Tables of DWARF 5 have their texts in other sections, and are refused.
  *
  * Source: DWARF 4, 6.2.4.
  */
@@ -16,8 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For 64-bit little-endian machines. False: malformed, or libdw would make more than `most` bytes
- * of paths. */
+/*
+ * Returns false if the table is malformed, or libdw would make more than `most` bytes of paths. For
+ * 64-bit little-endian machines.
+ */
 bool line_table_is_bounded(const void *table, size_t size, uint64_t most);
 
 #endif

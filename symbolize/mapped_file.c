@@ -27,8 +27,9 @@ struct mapped_file mapped_file_of(pid_t pid, const struct code_mapping *mapping)
 
 struct open_job {
 	struct bounded_job job;
-	struct mapped_file mapped; /* without its texts */
-	bool asks_process;         /* its mappings, which may block, as may the device */
+	struct mapped_file mapped; /* texts are copied below */
+	bool asks_process; /* may ask the process for its mappings, which may block, as may the
+			      device */
 	struct opened_file file;
 	char build_id[BUILD_ID_TEXT]; /* "": not known */
 	char path[];
@@ -46,7 +47,7 @@ static bool has_build_id(int fd, const char *expected)
 	return strcmp(text, expected) == 0;
 }
 
-/* Returns whether the open file is the one that was mapped. */
+/* Returns whether the open file is the mapped one. */
 static bool is_same(const struct open_job *job)
 {
 	if (job->build_id[0])
@@ -54,7 +55,7 @@ static bool is_same(const struct open_job *job)
 	return !job->mapped.inode || job->file.st.st_ino == job->mapped.inode;
 }
 
-/* Opens `path` if it is the file; `length` is snprintf's result. */
+/* Opens `path` if it is the mapped file. `length` is snprintf's result. */
 static void try_path(struct open_job *job, const char *path, int length)
 {
 	struct opened_file *file = &job->file;
@@ -72,7 +73,7 @@ static void try_path(struct open_job *job, const char *path, int length)
 		file->was_denied = true;
 }
 
-/* By path in the root folder of the process, then in ours. */
+/* Tries the path in the root folder of the process, then in ours. */
 static void try_paths(struct open_job *job, const char *suffix)
 {
 	char path[PATH_MAX + 64];
@@ -85,7 +86,7 @@ static void try_paths(struct open_job *job, const char *suffix)
 		try_path(job, path, snprintf(path, sizeof(path), "%s%s", job->path, suffix));
 }
 
-/* As the process's executable; this also works for a deleted one. */
+/* Tries the executable of the process, also a deleted one. */
 static void try_executable(struct open_job *job)
 {
 	char path[64], target[PATH_MAX + sizeof(MAPPED_FILE_DELETED)];
@@ -101,7 +102,7 @@ static void try_executable(struct open_job *job)
 		try_path(job, path, size);
 }
 
-/* By mapping: works for deleted files and those in other mount namespaces. */
+/* Tries the mapping: works for deleted files and for files in other mount namespaces. */
 static void try_mapping(struct open_job *job)
 {
 	char path[64];
@@ -109,10 +110,10 @@ static void try_mapping(struct open_job *job)
 	try_path(job, path,
 		 snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
 			  (int)job->mapped.pid, job->mapped.start, job->mapped.end));
-	job->file.was_denied = false; /* this needs a privilege that is optional */
+	job->file.was_denied = false; /* optional privilege */
 }
 
-/* Tries one of these ways through the process, and notes that it may block meanwhile. */
+/* Runs one of these attempts. The process may block meanwhile, so it is the place of the job. */
 static void ask_process(struct open_job *job, void (*ask)(struct open_job *job))
 {
 	if (job->file.fd >= 0 || !job->asks_process)

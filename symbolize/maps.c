@@ -43,7 +43,7 @@ uint32_t map_table_position(const struct map_table *table, uint64_t address)
 	return count > 0 && address < table->entries[count - 1].end ? count - 1 : count;
 }
 
-/* For `count` entries in all. 0; -ENOSPC: the budget has none for them; -ENOMEM. */
+/* Makes room for `count` entries in all. Returns 0, -ENOSPC (by its quota) or -ENOMEM. */
 static int make_room(struct map_table *table, uint32_t count)
 {
 	uint32_t capacity = table->capacity ? table->capacity : ARRAY_FIRST_CAPACITY;
@@ -68,7 +68,7 @@ static int make_room(struct map_table *table, uint32_t count)
 	return 0;
 }
 
-/* Makes `*table` unshared, with room for two more entries (an insertion adds at most two). */
+/* Makes `*table` unshared, with room for two more entries: an insertion adds at most two. */
 static int prepare_to_change(struct map_table **table)
 {
 	struct map_table *old = *table, *own = old->references > 1 ? map_table_new() : old;
@@ -148,7 +148,7 @@ struct map_entry *map_table_edit(struct map_table *table, const struct map_entry
 	return &table->entries[entry - table->entries];
 }
 
-/* Digits in `base` up to 64 bits, then the character `end`, which is skipped. */
+/* Takes digits in `base` up to 64 bits, then the character `end`. */
 static bool take_number(char **at, unsigned int base, char end, uint64_t *value)
 {
 	const char *begin = *at;
@@ -166,7 +166,7 @@ static bool take_number(char **at, unsigned int base, char end, uint64_t *value)
 	return true;
 }
 
-/* In place: "\012" becomes a newline. */
+/* Replaces each "\012" by a newline, in place. */
 static void unescape_newlines(char *path)
 {
 	char *to = strstr(path, "\\012");
@@ -186,7 +186,7 @@ static void unescape_newlines(char *path)
 
 /*
  * Parses one line of /proc/PID/maps (without its newline; proc(5)), rewriting it in place. Returns
- * whether it is a mapping.
+ * whether the line is a mapping.
  */
 static bool parse_line(char *line, struct code_mapping *mapping, const char **permissions)
 {

@@ -59,7 +59,7 @@ int64_t module_files_add(struct module_files *files, int fd, const struct stat *
 	int64_t position = at != RECORD_NONE ? (int64_t)at : -ENOMEM;
 	struct module_file *file = position >= 0 ? &files->list[position] : NULL;
 
-	/* Loaded symbols end the need for a descriptor. */
+	/* a file with loaded symbols needs no descriptor */
 	if (file && file->fd < 0 && !file->tables[TABLE_SYMS].was_tried &&
 	    files->open < MODULES_MAX_OPEN) {
 		file->fd = fd;
@@ -80,7 +80,7 @@ void module_files_add_debug(struct module_files *files, struct module_file *file
 	}
 }
 
-/* The descriptor has a new owner. */
+/* Gives up a descriptor to a new owner. */
 static void forget_fd(struct module_files *files, struct module_file *file, int fd)
 {
 	if (file->fd == fd) {
@@ -89,7 +89,7 @@ static void forget_fd(struct module_files *files, struct module_file *file, int 
 	}
 }
 
-/* Leaves it to a late job, which may be reading it. */
+/* Leaves the debug file to a late job, which may be reading it. */
 static void forget_debug_fd(struct module_files *files, struct module_file *file)
 {
 	if (file->debug_fd >= 0)
@@ -103,7 +103,7 @@ struct load_job {
 	struct bounded_job job;
 	enum table_kind kind;
 	struct debug_file_search search;
-	/* results: at most one of them */
+	/* results: at most one is set */
 	struct elf_syms *syms;
 	struct elf_cfi *cfi;
 	struct dwarf *dwarf;
@@ -157,7 +157,7 @@ static struct load_job *new_load_job(const struct module_file *file, enum table_
 	return job;
 }
 
-/* Releases a descriptor of the file; the file keeps its own until the symbols are loaded. */
+/* Releases a descriptor of the file. The file keeps its own until the symbols are loaded. */
 static void release_fd(struct module_files *files, struct module_file *file, int fd, bool is_needed)
 {
 	if (file->fd == fd && is_needed)
@@ -185,7 +185,7 @@ static int run_load_job(struct module_files *files, struct file_table *table, st
 	return err;
 }
 
-/* Loads a table: the job with its result, or NULL. Twice if debuginfod has something. */
+/* Loads a table, again if debuginfod has found a file. Returns the job with the result, or NULL. */
 static struct load_job *load(struct module_files *files, struct module_file *file,
 			     enum table_kind kind, int fd, const struct file_place *place)
 {
@@ -215,7 +215,7 @@ static void free_syms(struct module_files *files, struct module_file *file)
 	free_bytes(files, &file->tables[TABLE_SYMS]);
 }
 
-/* Stays when the symbols are freed. */
+/* Keeps the build id, also when symbols are freed. */
 static void note_build_id(struct module_file *file)
 {
 	const char *text = elf_syms_build_id(file->syms);
@@ -306,7 +306,7 @@ void module_files_free_cfi(struct module_files *files)
 
 /* ---- inlined functions ---- */
 
-/* Borrows the DWARF while it runs: libdw may be slow (dwarf.h). */
+/* A job that borrows the DWARF: libdw may be slow (dwarf.h). */
 struct inline_job {
 	struct bounded_job job;
 	struct dwarf *dwarf;
@@ -327,7 +327,7 @@ void inlined_names_release(struct inlined_names *found)
 	*found = (struct inlined_names){0};
 }
 
-/* Adds a copy, cut if too long; false when out of memory. */
+/* Adds a copy, cut if too long. Returns false when out of memory. */
 static bool add_name(struct inline_job *job, const char *name)
 {
 	struct inlined_names *found = &job->found;
@@ -346,7 +346,7 @@ static bool add_name(struct inline_job *job, const char *name)
 	return true;
 }
 
-/* "/build/./src/x.c"; NULL: unknown, or no memory. To be freed. */
+/* Returns a malloc'd path, "/build/./src/x.c"; NULL: unknown, or out of memory. */
 static char *source_text(const struct source_place *s)
 {
 	bool has_folder = s->name && s->name[0] != '/' && s->folder;
@@ -363,7 +363,7 @@ static char *source_text(const struct source_place *s)
 	return text;
 }
 
-/* Adds the path of a source, each distinct one once; false when out of memory. */
+/* Adds the path of a source, each distinct one once. Returns false when out of memory. */
 static bool add_source(struct inline_job *job, const struct source_place *source)
 {
 	struct inlined_names *found = &job->found;
@@ -432,7 +432,7 @@ bool module_file_find_inlined(struct module_files *files, struct module_file *fi
 	memcpy(job->addresses, addresses, size);
 	err = bounded_call(files->calls, &job->job, BOUNDED_CALL_LOAD_MS);
 	if (err == -ETIMEDOUT) {
-		file->dwarf = NULL; /* the job owns it now; its bytes stay taken */
+		file->dwarf = NULL; /* the job owns the DWARF now; its bytes stay taken */
 		table->bytes = 0;
 	}
 	if (err)

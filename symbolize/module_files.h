@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ELF files of modules, and the tables read from them.
+ * Keeps the ELF files of modules, and the tables read from them.
  *
- * One file may have several modules, because of hard links, bind mounts and other mount namespaces.
- * A file is identified by device, inode, size and time of change, as reported by fstat(2). Its
- * tables are loaded once and shared by its modules.
+ * Hard links, bind mounts and mount namespaces can give one file several modules. A file is
+ * identified by device, inode, size and time of change, as fstat(2) reports them. Its tables are
+ * loaded once and shared by its modules.
  *
- * Files belong to others: they are opened, read and closed through a bounded_caller, and memory for
- * tables comes from its budget (table_quota.h), which also counts files whose tables could not be
- * loaded in time.
+ * Files belong to others: they are opened, read and closed through a bounded_caller. Memory for
+ * tables comes from its quota (table_quota.h), which also counts files that could not be loaded in
+ * time.
  */
 #ifndef SYMBOLIZE_MODULE_FILES_H
 #define SYMBOLIZE_MODULE_FILES_H
@@ -32,7 +32,7 @@ struct file_id {
 
 enum table_kind { TABLE_SYMS, TABLE_CFI, TABLE_DWARF, TABLE_KINDS };
 
-/* A table of a file, loaded at most once; takes `bytes` of memory. */
+/* Table of a file, loaded at most once; `bytes` of memory. */
 struct file_table {
 	bool was_tried;
 	uint64_t bytes;
@@ -40,15 +40,14 @@ struct file_table {
 
 struct module_file {
 	struct file_id id;
-	int fd;                /* -1: not kept open */
-	int debug_fd;          /* its debug file in a process's root folder; -1: none */
-	char *build_id;        /* known once syms were loaded; in hexadecimal; NULL: none */
-	struct elf_syms *syms; /* NULL: not loaded, or none; the same for those below */
-	const char *
-		*names; /* bench_naming.c's name of each symbol, or NULL so far; by symbol index */
+	int fd;         /* -1: not kept open */
+	int debug_fd;   /* descriptor of the debug file in a process's root folder; -1: none */
+	char *build_id; /* build id in hexadecimal, known once symbols were loaded; NULL: none */
+	struct elf_syms *syms; /* NULL: not loaded, or none; also for cfi and dwarf */
+	const char **names;    /* name of each symbol by its index; NULL: not named yet */
 	struct elf_cfi *cfi;
 	struct dwarf *dwarf;
-	bool is_unread; /* its dwarf_unread was counted */
+	bool is_unread; /* dwarf_unread was counted */
 	struct file_table tables[TABLE_KINDS];
 };
 
@@ -56,7 +55,7 @@ struct module_files {
 	RECORD_SET(struct module_file);
 	uint32_t open;                /* descriptors kept open */
 	struct bounded_caller *calls; /* borrowed */
-	struct table_quota *quota;    /* of `calls` */
+	struct table_quota *quota;    /* quota of `calls` */
 };
 
 void module_files_init(struct module_files *files, struct bounded_caller *calls);
@@ -64,7 +63,7 @@ void module_files_release(struct module_files *files);
 
 /*
  * Finds or adds the ELF file open as `fd`, with this status. Returns its position in the list,
- * which is permanent; or -ENOMEM. Takes the descriptor, and keeps it open if there are not too
+ * which is permanent, or -ENOMEM. Takes the descriptor, and keeps it open if there are not too
  * many.
  */
 int64_t module_files_add(struct module_files *files, int fd, const struct stat *st);
@@ -72,28 +71,28 @@ int64_t module_files_add(struct module_files *files, int fd, const struct stat *
 /* Takes a descriptor of the file's debug file (process_debug.h), and keeps it if there is room. */
 void module_files_add_debug(struct module_files *files, struct module_file *file, int debug_fd);
 
-/* The path of a file, and its device as mapped. */
+/* Path of a file, and its device as mapped. */
 struct file_place {
 	uint64_t device;
 	const char *path;
 };
 
-/* Returns whether a file of the same path with this status is `file`, unchanged. */
+/* Returns whether a file of this path with this status is `file`, unchanged. */
 bool module_file_is(const struct module_file *file, const struct stat *st);
 
 /*
- * Loads one kind of table, once: sets `file`'s syms and names, or cfi, or dwarf; they stay NULL on
- * failure. `fd` is a descriptor of the file, and is closed; negative: only the one that is kept.
- * That one is closed with the symbols, which are loaded last. Nothing is loaded from a device that
- * has blocked.
+ * Loads one kind of table, once: sets `file`'s syms and names, or cfi, or dwarf, which stay NULL on
+ * failure. `fd` is a descriptor of the file, which is closed; negative: only the kept one is used.
+ * The kept one is closed with the symbols, which are loaded last. Nothing is loaded from a device
+ * that has blocked.
  */
 void module_file_load(struct module_files *files, struct module_file *file, enum table_kind kind,
 		      int fd, const struct file_place *place);
 
 /*
- * Runs a job that reads the file, of which it gets a descriptor; `fd`, and what is read from no
- * more: as above. Returns what bounded_call does, with the job; -EBADF: there is no descriptor, and
- * the caller keeps the job.
+ * Runs a job that reads the file, and gets a descriptor of it. `fd` and blocked devices are as for
+ * module_file_load. Returns the result of bounded_call with the job; -EBADF: there is no
+ * descriptor, and the caller keeps the job.
  */
 int module_file_call(struct module_files *files, struct module_file *file, int fd, uint64_t device,
 		     struct bounded_job *job);
@@ -106,21 +105,23 @@ void module_files_free_cfi(struct module_files *files);
 
 /* Functions inlined at several addresses. */
 struct inlined_names {
-	char **names;     /* malloc'd, one address after the other, outermost first; may be NULL */
-	uint32_t *counts; /* the number of names of each address */
-	uint32_t count, capacity; /* of names */
-	/* the files that define them, and before those of an address that of the function that they
-	 * are inlined into; absolute, or relative to where the program was compiled, which is
-	 * before the first "/./" if it is known: "/home/me/proj/./src/x.c"; NULL: unknown. There
-	 * are `count` and one for each address */
+	char **names;             /* malloc'd, address by address, outermost first; may be NULL */
+	uint32_t *counts;         /* number of names of each address */
+	uint32_t count, capacity; /* number of names */
+	/*
+	 * files that define the functions; before those of an address, the file of the function
+	 * around them. Absolute, or relative to the folder of the compilation, which comes before
+	 * the first "/./" if known: "/home/me/proj/./src/x.c". NULL: unknown. There are `count`,
+	 * and one for each address
+	 */
 	const char **sources;
 	uint32_t source_count, source_capacity;
-	struct intern paths; /* owns them */
+	struct intern paths; /* owner of `sources` */
 };
 
 /*
  * Finds the functions inlined at `addresses` (of the file), preferably in order, without the
- * functions that they are inlined into. True and `*found`, which the caller releases.
+ * functions around them. Returns true and `*found`, which the caller releases.
  */
 bool module_file_find_inlined(struct module_files *files, struct module_file *file,
 			      const uint64_t *addresses, uint32_t count,

@@ -18,7 +18,7 @@ struct key {
 	uint64_t inode;
 	const char *path;
 	size_t path_length;
-	const char *build_id; /* "": not known */
+	const char *build_id; /* "": unknown */
 };
 
 static uint32_t hash_key(const struct key *key)
@@ -47,7 +47,7 @@ static bool has_key(const void *records, uint32_t position, const void *opaque)
 	       strcmp(module->build_id ? module->build_id : "", key->build_id) == 0;
 }
 
-/* The fixed module that a mapping belongs to; MODULE_UNKNOWN: it has one of its own. */
+/* Returns the fixed module that a mapping belongs to; MODULE_UNKNOWN: the mapping has its own. */
 static uint32_t fixed_module(const struct code_mapping *mapping)
 {
 	const char *path = mapping->path;
@@ -63,7 +63,9 @@ static uint32_t fixed_module(const struct code_mapping *mapping)
 								       : MODULE_UNKNOWN;
 }
 
-/* Paths of code generated at run time, for when they cannot be opened to check. */
+/*
+ * Returns whether a path is of memory for code generated at run time, also if it cannot be opened.
+ */
 static bool is_shared_memory(const char *path)
 {
 	return starts_with(path, "/memfd:") || starts_with(path, "/dev/zero") ||
@@ -186,7 +188,8 @@ static uint64_t device_of(const struct module *module)
 }
 
 /*
- * Tries to open the module's file, of which `entry` may be a mapping of `pid`; true if it is open.
+ * Tries to open the module's file, of which `entry` may be a mapping of `pid`. Returns whether the
+ * file is open.
  */
 static bool open_module(struct modules *modules, struct module *module, pid_t pid,
 			const struct map_entry *entry, struct opened_file *file)
@@ -275,7 +278,7 @@ int64_t modules_find_file(struct modules *modules, uint32_t index)
 	return module && module->state == MODULE_HAS_FILE ? (int64_t)module->file : -1;
 }
 
-/* A descriptor of the file, if it is still the same; or -1. */
+/* Reopens the file. Returns a descriptor if the file is unchanged, or -1. */
 static int open_again(struct modules *modules, struct module *module)
 {
 	struct opened_file file;
@@ -293,7 +296,7 @@ struct module_file *modules_load(struct modules *modules, uint32_t index, enum t
 	struct module *module = modules_get(modules, index);
 	struct module_file *file;
 
-	/* unwinding comes back: it pins code first, and may succeed later */
+	/* unwinding pins code first, and may succeed later */
 	if (kind != TABLE_CFI)
 		modules_find_file(modules, index);
 	file = file_of(modules, module);

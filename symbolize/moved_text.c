@@ -16,11 +16,11 @@
 #include "symbolize/util/table_quota.h"
 
 #define PAGE TEXT_PAGE
-#define ADDRESS_END (UINT64_C(1) << 56) /* of user addresses */
-#define LOOKS_MAX 16u                   /* segments of one file that hold an address */
+#define ADDRESS_END (UINT64_C(1) << 56) /* end of user addresses */
+#define LOOKS_MAX 16u                   /* segments of one file that may contain an address */
 #define SHOWN_MAX 16u                   /* segments that one mapping may show */
 
-/* ---- which file it may be ---- */
+/* ---- candidates: near mappings ---- */
 
 struct maps_line *moved_text_read_lines(char *text, uint32_t *count)
 {
@@ -52,7 +52,10 @@ static bool is_same_file(const struct maps_line *a, const struct maps_line *b)
 	       strcmp(a->mapping.path, b->mapping.path) == 0;
 }
 
-/* Returns the next line of another file than lines[at], in steps of `step`; NULL: none. */
+/*
+ * Returns the next line of another file than that of lines[at], in steps of `step`; NULL: there is
+ * none.
+ */
 static const struct maps_line *next_file(const struct maps_line *lines, uint32_t count, uint32_t at,
 					 int step)
 {
@@ -65,8 +68,8 @@ static const struct maps_line *next_file(const struct maps_line *lines, uint32_t
 }
 
 /*
- * A file's later part has its earlier parts before it. So text before such a part is of that file,
- * and text before a file's beginning is of the file before.
+ * Chooses by position. A later part of a file has its earlier parts before it. So text before a
+ * later part is of that file. Text before the beginning of a file is of the file before.
  */
 const struct maps_line *moved_text_near_line(const struct maps_line *lines, uint32_t count,
 					     uint32_t at)
@@ -124,7 +127,7 @@ void moved_text_expect(const struct map_table *maps, struct map_entry *entry)
 		moved_text_set_near(entry, before);
 }
 
-/* ---- whether it is ---- */
+/* ---- comparison with the file ---- */
 
 struct comparison {
 	pid_t pid;
@@ -135,8 +138,8 @@ struct comparison {
 struct compare_job {
 	struct bounded_job job;
 	struct comparison what;
-	int memory_fd;       /* -1: it is read by pid */
-	uint32_t looks_left; /* segments of the file that may be compared */
+	int memory_fd;       /* open memory; -1: read by pid */
+	uint32_t looks_left; /* segments of the file that may still be compared */
 	/* results */
 	bool is_elsewhere, is_equal, is_unread, is_denied;
 	struct map_entry found;
@@ -177,12 +180,12 @@ static bool is_filler(const uint8_t *bytes, size_t size)
 	return true;
 }
 
-/* The bytes of a segment: [from, to) of the process, from `offset` of the file on. */
+/* Bytes of a segment: [from, to) of the process, from `offset` of the file. */
 struct text {
 	uint64_t from, to, offset;
 };
 
-/* Compares the page of an address in `text`; `*proves` if it says anything. */
+/* Compares the page of an address in `text`. Sets `*proves` if equality proves anything. */
 static bool is_page_equal(struct compare_job *job, const struct text *text, uint64_t address,
 			  bool *proves)
 {
@@ -219,7 +222,7 @@ static bool is_text_equal(struct compare_job *job, const struct text *text)
 	return proves;
 }
 
-/* Compares what of the mapping is in the segment, where the file's addresses are `bias` less. */
+/* Compares the part of the mapping in a segment. The file's addresses are `bias` less. */
 static bool try_segment(struct compare_job *job, const struct elf_segment *s, uint64_t bias)
 {
 	struct text text = {s->address + bias, s->address + bias + s->size, s->offset};
@@ -247,7 +250,9 @@ static bool try_segment(struct compare_job *job, const struct elf_segment *s, ui
 	return is_text_equal(job, &text);
 }
 
-/* The near mapping shows the segment `by`, which says where all of the file is. */
+/*
+ * Compares all executable segments, at the bias at which the near mapping shows the segment `by`.
+ */
 static bool try_bias(struct compare_job *job, const struct elf_segments *segments,
 		     const struct elf_segment *by)
 {
@@ -297,7 +302,7 @@ static void discard_compare(struct bounded_job *opaque)
 		close(job->memory_fd);
 }
 
-/* Compares, by an open descriptor of the memory, which is closed, or by pid (-1). */
+/* Compares in a job. Reads memory through a descriptor, which is closed, or by pid (-1). */
 static enum moved_text_answer compare(struct modules *modules, const struct comparison *what,
 				      int memory_fd, bool *is_denied, struct map_entry *found)
 {
@@ -311,7 +316,7 @@ static enum moved_text_answer compare(struct modules *modules, const struct comp
 		job->memory_fd = memory_fd;
 		err = modules_call(modules, what->entry.near_module, &job->job);
 	}
-	if (memory_fd >= 0 && err != -ETIMEDOUT) /* a late job closes it */
+	if (memory_fd >= 0 && err != -ETIMEDOUT) /* a late job closes the descriptor */
 		close(memory_fd);
 	if (err)
 		return answer;
@@ -352,16 +357,16 @@ enum moved_text_answer moved_text_find(struct moved_text *m, struct modules *mod
 	return answer;
 }
 
-/* ---- text that the process itself tells of ---- */
+/* ---- text that the process itself has described ---- */
 
 struct hash_job {
 	struct bounded_job job;
-	uint64_t from, to, hash; /* in the file */
+	uint64_t from, to, hash; /* range in the file, and its expected hash */
 	enum moved_text_answer answer;
 	uint8_t bytes[PAGE];
 };
 
-/* Returns the hash of the pages; 0: they cannot be read, or prove nothing. */
+/* Returns the hash of the pages; 0: unreadable, or they prove nothing. */
 static uint64_t hash_pages(struct hash_job *job, uint64_t from, uint64_t to)
 {
 	bool proves = false;

@@ -13,7 +13,7 @@ static bool is_identifier(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '\'';
 }
 
-/* Returns the character of an operator that "$xx" stands for; 0: it is none. */
+/* Returns the operator character that "$xx" encodes; 0: none. */
 static char decode(const char *at)
 {
 	int high = at[0] == '$' ? hex_digit(at[1]) : -1, low = high < 0 ? -1 : hex_digit(at[2]);
@@ -22,14 +22,13 @@ static char decode(const char *at)
 	return c && strchr("!$%&*+-./:<=>?@^|~#", c) ? (char)c : '\0';
 }
 
-/* Returns the length of a separator of two parts; 0: there is none here. */
+/* Returns the length of the separator of two parts at `at`; 0: there is none. */
 static size_t separator(const char *at)
 {
 	return at[0] == '.' ? 1 : at[0] == '_' && at[1] == '_' ? 2 : 0;
 }
 
-/* Tells whether the last part is that of code: it ends with "_", a number; or it is the unit's own.
- */
+/* Returns whether the last part names code: it ends with "_" and a number, or is the unit's own. */
 static bool is_code(const char *part)
 {
 	size_t length = strlen(part), before = length - count_last_digits(part, length);

@@ -18,11 +18,14 @@
 
 struct perf_map {
 	char *text;   /* storage of the names */
-	char **names; /* by range id */
+	char **names; /* names by range id */
 	struct range_table table;
 };
 
-/* A hexadecimal number and the blanks after it; false: no number, or overflow. */
+/*
+ * Takes a hexadecimal number and the blanks after it. Returns false if there is none, or on
+ * overflow.
+ */
 static bool take_hex(char **at, uint64_t *value)
 {
 	const char *begin;
@@ -73,7 +76,10 @@ static size_t count_lines(const char *text, size_t size)
 	return count;
 }
 
-/* While the table is built: a range, its place in a heap and two pieces (range_table.h); a name. */
+/*
+ * Cost of a line while the table is built: a range, its place in a heap and two pieces
+ * (range_table.h); a name.
+ */
 #define LINE_COST (3 * sizeof(struct range) + 2 * sizeof(void *))
 
 /* Takes the cost of as many lines as fit, halving their number until it does. */
@@ -115,7 +121,7 @@ out:
 	return err;
 }
 
-/* The first `size` bytes of the file, or fewer, followed by a NUL. */
+/* Reads the first `size` bytes of the file, or fewer, followed by a NUL. Returns 0 or -errno. */
 static int read_text(int fd, struct perf_map *map, size_t *size)
 {
 	size_t used = 0;
@@ -166,7 +172,7 @@ int perf_map_read(int fd, struct quota_share *share, struct perf_map **result)
 	return 0;
 }
 
-/* A file must belong to `owner` or root. */
+/* Loads a file that belongs to `owner` or root. Returns 0 or -errno. */
 static int load_path(const char *path, uid_t owner, struct quota_share *share,
 		     struct perf_map **map)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of code in files without a symbol for it.
+ * Names code in files without a symbol for it.
  *
- *   [libfoo.so+0x1a2b0]   the function that begins at this address of the file, as objdump shows
- * it: the same in each run and each process (elf_functions.h) [libfoo.so]           where nothing
- * tells its functions apart
+ *   [libfoo.so+0x1a2b0]   function that begins at this address of the file (elf_functions.h)
+ *   [libfoo.so]           code whose function is unknown
+ *
+ * The address is that of objdump, equal in each run and each process.
  */
 #ifndef SYMBOLIZE_PLACE_NAME_H
 #define SYMBOLIZE_PLACE_NAME_H
@@ -12,11 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The name of code in the file at `path`; `start` NULL: not known. malloc'd; NULL: out of memory.
+/*
+ * Returns the malloc'd name of code in the file at `path`; NULL when out of memory. `start` NULL:
+ * unknown.
  */
 char *place_name(const char *path, const uint64_t *start);
 
-/* The length of "[libfoo.so" in "[libfoo.so+0x1a2b0]"; 0: `name` is not of this form. */
+/* Returns the length of "[libfoo.so" in "[libfoo.so+0x1a2b0]"; 0: `name` has another form. */
 size_t place_name_file(const char *name);
 
 #endif

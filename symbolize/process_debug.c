@@ -12,13 +12,13 @@
 #include "symbolize/debug_file.h"
 
 struct find_job {
-	struct bounded_job job; /* its descriptor is the program's */
+	struct bounded_job job; /* has a descriptor of the program */
 	pid_t pid;
-	int found; /* or -errno */
+	int found; /* descriptor of the debug file, or -errno */
 	char path[];
 };
 
-/* Returns false where the kernel does not show the link. */
+/* Reads a link. Returns false if the kernel does not show the link. */
 static bool read_link(const char *path, char *text, size_t size)
 {
 	ssize_t length = readlink(path, text, size - 1);
@@ -29,7 +29,10 @@ static bool read_link(const char *path, char *text, size_t size)
 	return true;
 }
 
-/* Tells by links of /proc, which never block, whether names mean something else to the process. */
+/*
+ * Returns whether names mean something else to the process. Reads links of /proc, which never
+ * block.
+ */
 static bool has_own_root(pid_t pid)
 {
 	char path[64], theirs[PATH_MAX], ours[64];

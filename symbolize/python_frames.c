@@ -6,21 +6,27 @@
 #include "symbolize/util/likely.h"
 #include "symbolize/util/text.h"
 
-/* Longest line table read. */
+/* Maximum size of a line table, bytes. */
 #define LINES_MAX (1u << 20)
 
 /* ---- memory ---- */
 
-/* A plausible object address: in the lower half, aligned, and not in the first page. */
+/*
+ * Returns whether an address may be an object's: in the lower half, aligned, and not in the first
+ * page.
+ */
 static bool is_object(uint64_t address)
 {
 	uint64_t above = address - 4096;
 
-	/* turned by three bits, so that what is not aligned is beyond the limit, too */
+	/* rotated by three bits, so that unaligned addresses exceed the limit, too */
 	return (above >> 3 | above << 61) < ((UINT64_C(1) << 47) - 4096) >> 3;
 }
 
-/* Always inlined with a constant `direct`: a thread's own frames are read at every launch. */
+/*
+ * Loads memory. Always inlined with a constant `direct`: a thread's own frames are read at every
+ * launch.
+ */
 static inline __attribute__((always_inline)) bool
 load(const struct python_memory *memory, bool direct, uint64_t address, void *out, size_t size)
 {
@@ -43,14 +49,17 @@ static bool read_pointer(const struct python_memory *memory, uint64_t address, u
 
 /* ---- frames ---- */
 
-/* From 3.14 on the lowest bits of an object reference hold the kind of reference counting. */
+/*
+ * Removes the lowest bits of an object reference: from 3.14 on they hold the kind of reference
+ * counting.
+ */
 static uint64_t untagged(uint64_t reference)
 {
 	return reference & ~UINT64_C(7);
 }
 
 /*
- * The key of a str, or of bytes; its address, if it cannot be read. A str that is not compact has
+ * Returns the key of a str, or of bytes; its address if unreadable. A str that is not compact has
  * its characters elsewhere.
  */
 static inline __attribute__((always_inline)) uint64_t load_key(const struct python_memory *memory,
@@ -86,7 +95,7 @@ static inline __attribute__((always_inline)) uint64_t load_key(const struct pyth
 		       : object;
 }
 
-/* The file's name that was looked at last: most often it is the next one's, too. */
+/* Last file name read: usually it is the next one, too. */
 struct last_file {
 	uint64_t text, key;
 };
@@ -125,9 +134,8 @@ bool python_mark_read(const struct python_memory *memory, const struct python_of
 }
 
 /*
- * Reads what tells the code object from others: its number, where it has one, which lies beside
- * what a call has just read; else, or if `needs_mark`, its mark. The names of that lie elsewhere,
- * and nobody reads them otherwise.
+ * Identifies a code object by its number, which lies beside data that the call has just read.
+ * Without a number, or if `needs_mark`, reads its mark: its names lie elsewhere, and are cold.
  */
 static inline __attribute__((always_inline)) bool
 load_identity(const struct python_memory *memory, bool direct, bool is_shimmed,
@@ -143,7 +151,7 @@ load_identity(const struct python_memory *memory, bool direct, bool is_shimmed,
 	       load_mark(memory, direct, o, f->code, last, &f->mark);
 }
 
-/* The frame in `f` is the first of an evaluation; the anchor given first is that evaluation's. */
+/* Marks the frame as the first of an evaluation, whose anchor is the first one given. */
 static void note_entry(struct python_frame *f, uint64_t anchor)
 {
 	if (!f->is_entry)
@@ -151,7 +159,7 @@ static void note_entry(struct python_frame *f, uint64_t anchor)
 	f->is_entry = true;
 }
 
-/* On to the anchor of the evaluation around; 0: unknown from there on. */
+/* Returns the anchor of the evaluation around; 0: unknown from there on. */
 static inline __attribute__((always_inline)) uint64_t
 next_anchor(const struct python_memory *memory, bool direct, const struct python_offsets *o,
 	    uint64_t anchor)
@@ -182,7 +190,7 @@ static inline __attribute__((always_inline)) bool load_place(const struct python
 }
 
 /*
- * Finds where the walk begins: the innermost frame, 0 if there is none. False: it cannot be read.
+ * Finds the innermost frame, where the walk begins; 0: there is none. Returns false if unreadable.
  */
 static inline __attribute__((always_inline)) bool load_innermost(const struct python_memory *memory,
 								 bool direct,
@@ -195,12 +203,15 @@ static inline __attribute__((always_inline)) bool load_innermost(const struct py
 		return false;
 	if (o->cframe_frame == PYTHON_NO_OFFSET)
 		return true;
-	/* it is on the C stack; a thread that never ran Python has one in its state */
+	/* the cframe is on the C stack; that of a thread without Python is in its state */
 	cframe = *frame;
 	return is_object(cframe) && load(memory, direct, cframe + o->cframe_frame, frame, 8);
 }
 
-/* The anchor of the innermost evaluation; 0: frames of this version have none. */
+/*
+ * Finds the anchor of the innermost evaluation; 0: this version has none. Returns false if
+ * unreadable.
+ */
 static inline __attribute__((always_inline)) bool load_anchor(const struct python_memory *memory,
 							      bool direct,
 							      const struct python_offsets *o,
@@ -212,10 +223,10 @@ static inline __attribute__((always_inline)) bool load_anchor(const struct pytho
 }
 
 /*
- * Reads the frames from `at` on into `stack`; with none, continues `hash` with them, as many as
- * there would be in a stack, and returns it. Always inlined with a constant `direct`, `is_shimmed`
- * (known to be of PYTHON_FRAME_SHIM, whose frames have an owner and whose code has a version),
- * `needs_marks`, and `stack` or none.
+ * Reads the frames from `at` on into `stack`. Without `stack`, continues `hash` with as many frames
+ * as a stack would have, and returns it. Always inlined; `direct`, `is_shimmed`, `needs_marks` and
+ * the presence of `stack` are constants. `is_shimmed`: the form is PYTHON_FRAME_SHIM, whose frames
+ * have an owner and whose code has a version.
  */
 static inline __attribute__((always_inline)) uint64_t
 walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool needs_marks,
@@ -226,7 +237,7 @@ walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool need
 	struct python_frame read;
 	uint32_t count = 0;
 
-	/* counts shims and incomplete frames too, so that a chain of these alone also ends */
+	/* counts shims and incomplete frames, too, so that a chain of these also ends */
 	for (uint32_t steps = 0; steps < 2 * PYTHON_FRAMES_MAX; steps++) {
 		struct python_frame *f = stack ? &stack->frames[count] : &read;
 		uint64_t frame = at;
@@ -313,7 +324,7 @@ void python_frames_read_numbers(const struct python_memory *memory,
 	read_stack(memory, false, false, offsets, thread, PYTHON_FRAMES_MAX, stack);
 }
 
-/* At each launch; so is the next. */
+/* Runs at each launch, as does python_frames_hash. */
 __attribute__((hot)) uint64_t python_frames_innermost(const struct python_offsets *offsets,
 						      uint64_t thread)
 {
@@ -337,7 +348,7 @@ __attribute__((hot)) uint64_t python_frames_hash(const struct python_offsets *of
 
 /* ---- texts ---- */
 
-/* Appends one character. False when it does not fit. */
+/* Appends one character. Returns false if it does not fit. */
 static bool append_utf8(char *out, size_t size, size_t *used, uint32_t c)
 {
 	char bytes[4];
@@ -365,7 +376,10 @@ static uint32_t character(const unsigned char *raw, size_t i, uint32_t kind)
 	return four;
 }
 
-/* A str -> UTF-8, cut between characters; if too long, its end if `tail`. 0 or -errno. */
+/*
+ * Reads a str as UTF-8, cut between characters; with `tail`, keeps the end of a long one. Returns 0
+ * or -errno.
+ */
 static int read_text(const struct python_memory *memory, const struct python_offsets *o,
 		     const struct python_types *types, uint64_t text, char *out, size_t size,
 		     bool tail)
@@ -415,7 +429,7 @@ int python_text_read(const struct python_memory *memory, const struct python_off
 	return is_object(text) ? read_text(memory, o, types, text, out, size, false) : -EBADMSG;
 }
 
-/* Reads two members of a code object. */
+/* Returns whether two members of a code object are equal. */
 static bool are_same(const struct python_memory *memory, uint64_t one, uint64_t other)
 {
 	uint64_t a, b;
@@ -469,14 +483,14 @@ int python_code_read(const struct python_memory *memory, const struct python_off
 
 /* ---- lines ---- */
 
-/* The bytes of a bytes object, read piece by piece. */
+/* Bytes of a bytes object, read piece by piece. */
 struct table {
 	const struct python_memory *memory;
 	uint64_t at;
 	uint64_t left; /* bytes not yet in `piece` */
 	unsigned char piece[256];
 	uint32_t used, have;
-	bool is_cut; /* the rest could not be read */
+	bool is_cut; /* the rest is unreadable */
 };
 
 static bool open_table(struct table *t, const struct python_memory *memory,
@@ -493,7 +507,7 @@ static bool open_table(struct table *t, const struct python_memory *memory,
 	return true;
 }
 
-/* The next byte, or -1 at the end. */
+/* Returns the next byte, or -1 at the end. */
 static int next(struct table *t)
 {
 	if (t->used == t->have) {
@@ -513,7 +527,10 @@ static int next(struct table *t)
 	return t->piece[t->used++];
 }
 
-/* Up to 3.9 (Objects/lnotab_notes.txt): pairs of increments in bytes and in lines. */
+/*
+ * Finds a line in the format up to 3.9 (Objects/lnotab_notes.txt): pairs of increments in bytes and
+ * in lines.
+ */
 static int64_t line_of_pairs(struct table *t, int64_t line, uint64_t place)
 {
 	uint64_t at = 0;
@@ -530,7 +547,10 @@ static int64_t line_of_pairs(struct table *t, int64_t line, uint64_t place)
 	}
 }
 
-/* 3.10 (Objects/lnotab_notes.txt): ranges in bytes, each with its line increment; -128: no line. */
+/*
+ * Finds a line in the format of 3.10 (Objects/lnotab_notes.txt): ranges in bytes, each with its
+ * line increment; -128: no line.
+ */
 static int64_t line_of_ranges(struct table *t, int64_t line, uint64_t place)
 {
 	uint64_t end = 0;
@@ -548,7 +568,7 @@ static int64_t line_of_ranges(struct table *t, int64_t line, uint64_t place)
 	}
 }
 
-/* Six bits per byte, lowest first; 0x40: more follow. */
+/* Reads a number of six bits per byte, lowest first; 0x40: more follow. */
 static uint32_t variable(struct table *t)
 {
 	uint32_t value = 0;
@@ -572,7 +592,10 @@ static int64_t signed_variable(struct table *t)
 	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* From 3.11 (Objects/locations.md): entries that begin with a byte of 1, form:4, units - 1:3. */
+/*
+ * Finds a line in the format from 3.11 on (Objects/locations.md): entries that begin with a byte of
+ * 1, form:4, units - 1:3.
+ */
 static int64_t line_of_locations(struct table *t, int64_t line, uint64_t place)
 {
 	uint64_t end = 0;
@@ -604,8 +627,8 @@ static int64_t line_of_locations(struct table *t, int64_t line, uint64_t place)
 }
 
 /*
- * Finds where the copy of the instructions begins that a frame is in; the list begins with its
- * length.
+ * Finds the start of the copy of the instructions that a frame is in. The list of copies begins
+ * with its length.
  */
 static bool find_copy(const struct python_memory *memory, const struct python_offsets *o,
 		      const struct python_frame *frame, uint64_t *start)

@@ -35,7 +35,10 @@ bool python_image_is_candidate(const char *path)
 	return starts_with(name, "python") || starts_with(name, "libpython");
 }
 
-/* "python3.10", "libpython3.10d.so.1.0" -> a released 3.10; 0: no version in the name. */
+/*
+ * Returns a release of the version in a file name, such as "libpython3.10d.so.1.0"; 0: there is
+ * none.
+ */
 static uint32_t version_of_name(const char *path)
 {
 	const char *at = strstr(base_name(path), "python3.");
@@ -50,10 +53,10 @@ struct reader {
 	struct elf_file elf;
 	int fd;
 	struct elf_segments segments;
-	GElf_Sym symbols[SYMBOLS]; /* st_value 0: not there */
+	GElf_Sym symbols[SYMBOLS]; /* st_value 0: absent */
 };
 
-/* Notes what a table of symbols has; an earlier table's are kept. */
+/* Reads a table of symbols; keeps those of an earlier table. */
 static void read_symbols(struct reader *r, GElf_Word type)
 {
 	GElf_Shdr header, strings_header;
@@ -83,13 +86,13 @@ static void read_symbols(struct reader *r, GElf_Word type)
 	free(text);
 }
 
-/* The large table of other symbols is read only if the file is, or may be, CPython. */
+/* Finds the symbols. Reads the large .symtab only if the file is, or may be, CPython. */
 static int find_symbols(struct reader *r, const char *path)
 {
 	GElf_Shdr header;
 
 	read_symbols(r, SHT_DYNSYM);
-	/* from 3.13 on _PyRuntime has a section of its own, for readers like us */
+	/* _PyRuntime has a section of its own from 3.13 on, for readers like this one */
 	if (!r->symbols[SYMBOL_RUNTIME].st_value &&
 	    elf_file_find_section(&r->elf, SHT_PROGBITS, ".PyRuntime", &header))
 		r->symbols[SYMBOL_RUNTIME] =
@@ -111,7 +114,7 @@ static void find_segments(struct reader *r, struct python_image *image)
 	}
 }
 
-/* Finds the segment with this many bytes in the file at `address`. */
+/* Finds the segment with this many bytes in the file at `address`; NULL: there is none. */
 static const struct elf_segment *find_segment(const struct reader *r, uint64_t address,
 					      uint64_t size)
 {
@@ -139,7 +142,7 @@ static int read_version(struct reader *r, const char *path, struct python_image 
 	uint64_t version;
 	int err = 0;
 
-	/* not needed before 3.13, and may be in .bss */
+	/* unneeded before 3.13, and perhaps in .bss */
 	if (read_at(r, image->runtime, runtime, sizeof(runtime)) != 0)
 		size = 0;
 	if (r->symbols[SYMBOL_VERSION].st_value) {
@@ -164,7 +167,7 @@ static char *read_section(struct reader *r, const char *name, GElf_Shdr *header)
 		       : NULL;
 }
 
-/* As in elf_cfi, but temporary. The caller frees `frames` and `index`. */
+/* Reads call-frame information temporarily. The caller frees `frames` and `index`. */
 static bool read_frames(struct reader *r, struct cfi_table *table, char **frames, char **index)
 {
 	GElf_Shdr header, index_header;
@@ -214,7 +217,7 @@ static void find_loop(struct reader *r, struct python_image *image)
 	free(code);
 }
 
-/* Reads the piece that trampolines are copies of. */
+/* Reads the code that trampolines are copies of. */
 static void find_trampoline(struct reader *r, struct python_image *image)
 {
 	uint64_t start = r->symbols[SYMBOL_TRAMPOLINE].st_value;
@@ -271,7 +274,7 @@ uint64_t python_image_address(const struct python_image *image, uint64_t file_of
 
 bool python_image_in_loop(const struct python_image *image, uint64_t file_offset)
 {
-	/* of the byte before: a call may be the last of a segment */
+	/* by the byte before: a call may be the last of a segment */
 	uint64_t address = file_offset ? python_image_address(image, file_offset - 1) : 0;
 
 	return address && python_loop_holds(&image->loop, address + 1);

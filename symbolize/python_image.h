@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The version of an executable or library that contains CPython, its offsets, and where its state
- * and its evaluation loop are. Reads the untrusted file, not the process.
+ * Finds CPython in an executable or library: its version, its offsets, its state and its evaluation
+ * loop.
+ *
+ * Reads the untrusted file, not the process.
  */
 #ifndef SYMBOLIZE_PYTHON_IMAGE_H
 #define SYMBOLIZE_PYTHON_IMAGE_H
@@ -23,36 +25,33 @@ struct python_image {
 	uint64_t runtime_bytes; /* 0: unknown */
 	uint64_t code_type;     /* PyCode_Type; 0: unknown */
 	uint64_t text_type;     /* PyUnicode_Type; 0: unknown */
-	/* the segments of code, in the order of the file's headers */
+	/* segments of code, in the order of the file's headers */
 	uint32_t segment_count;
 	struct python_segment {
 		uint64_t address, offset, size;
 	} segments[PYTHON_SEGMENTS];
 	enum python_trampoline_form trampoline;
-	struct python_loop loop; /* may be unknown if python_offsets_have_anchors() */
+	struct python_loop loop; /* unknown perhaps, if python_offsets_have_anchors() */
 };
 
 /*
  * Returns whether a file of this name may be CPython: "python3.11", "libpython3.so.1.0". Programs
- * that contain it have other names.
+ * that embed CPython have other names.
  */
 bool python_image_is_candidate(const char *path);
 
 /*
- * Reads the file open as `fd`; `path` is its name, which determines the version before 3.11. What
- * is needed is found by its symbols, from 3.13 on without any by the section .PyRuntime. Reads are
- * taken from `share` and stay taken. 0; -ENOENT: no CPython; -ENOTSUP: an unknown version, `hex` is
- * set; or -errno.
+ * Reads the file open as `fd`. `path`: its name, which tells versions before 3.11. Uses symbols, or
+ * from 3.13 on the section .PyRuntime. Reads are taken from `share` and stay taken. Returns 0;
+ * -ENOENT: no CPython; -ENOTSUP: an unknown version, with `hex` set; or -errno.
  */
 int python_image_read(int fd, const char *path, struct quota_share *share,
 		      struct python_image *image);
 
-/* The address in the file of what is at `file_offset`; 0: no code. */
+/* Converts a file offset to an address in the file; 0: no code. */
 uint64_t python_image_address(const struct python_image *image, uint64_t file_offset);
 
-/*
- * Returns whether the code at `file_offset` (a return address: the byte before it) is in the loop.
- */
+/* Returns whether the return address at `file_offset` is in the loop, by the byte before. */
 bool python_image_in_loop(const struct python_image *image, uint64_t file_offset);
 
 #endif

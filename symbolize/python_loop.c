@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#define PIECES 16384 /* of the code segment, one bit each */
+#define PIECES 16384 /* pieces of the code segment, one bit each */
 /*
- * How much of the loop's code is looked at in all, for the few functions that are laid out as its
- * parts are: it has some 100 KiB. An operation of call-frame information takes as long as four.
+ * Budget for searching the loop's code, which has some 100 KiB: bytes in all. Few functions are
+ * laid out as its parts are. An operation of call-frame information takes as long as four bytes.
  */
 #define BYTES_MAX (UINT64_C(256) << 20)
 #define BYTES_OF_COST 4
@@ -18,15 +18,15 @@ struct range {
 struct search {
 	const struct cfi_table *table;
 	struct python_loop *loop;
-	const uint8_t *code; /* of the first part */
-	uint64_t left;       /* of BYTES_MAX */
+	const uint8_t *code; /* bytes of the first part */
+	uint64_t left;       /* rest of BYTES_MAX */
 	uint64_t piece_bytes;
 	uint64_t pieces[PIECES / 64]; /* 1: the loop may jump there */
 };
 
 /*
- * Returns where an instruction of the loop at `i` would jump to, jmp rel32 or jcc rel32; 0: none.
- * Some bytes only look like one.
+ * Returns the target of a jump at `i` in the loop, jmp rel32 or jcc rel32; 0: none. Other bytes may
+ * look like one.
  */
 static uint64_t target_at(const struct search *s, uint64_t i)
 {
@@ -50,7 +50,7 @@ static bool is_inside(const struct range *range, uint64_t pc)
 	return pc >= range->start && pc < range->end;
 }
 
-/* Notes the pieces of the segment to which the loop may jump. */
+/* Marks the pieces of the segment to which the loop may jump. */
 static void mark_pieces(struct search *s)
 {
 	const struct python_loop *loop = s->loop;
@@ -78,7 +78,7 @@ static bool has_marked_piece(const struct search *s, const struct range *range)
 	return false;
 }
 
-/* Takes bytes from what may be looked at; false: it is used up. */
+/* Takes bytes from the budget. Returns false if it is used up. */
 static bool spend(struct search *s, uint64_t bytes)
 {
 	s->left -= bytes < s->left ? bytes : s->left;
@@ -95,7 +95,10 @@ static bool is_jumped_to(struct search *s, const struct range *range)
 	return false;
 }
 
-/* A function begins with nothing but the return address on its stack, a part of one does not. */
+/*
+ * Returns whether code begins inside a function: only functions begin with nothing but the return
+ * address on the stack.
+ */
 static bool begins_inside(struct search *s, uint64_t fde, uint64_t start)
 {
 	struct cfi_row row = {.cost = 0};
@@ -105,7 +108,7 @@ static bool begins_inside(struct search *s, uint64_t fde, uint64_t start)
 	       (row.cfa_register != CFI_RSP || row.cfa_offset > 8);
 }
 
-/* Adds what is described at `fde` if it is a part of the loop. */
+/* Adds the code described at `fde` if it is a part of the loop. */
 static bool note_part(struct search *s, uint64_t start, uint64_t end, uint64_t fde)
 {
 	struct python_loop *loop = s->loop;
@@ -129,11 +132,11 @@ static void visit(void *context, const struct cfi_index_entry *entry)
 	note_part(context, entry->start, entry->end, entry->fde);
 }
 
-/* The end of the function described at `fde`, at most `limit`. */
+/* Returns the end of the function described at `fde`, at most `limit`. */
 static uint64_t find_end(const struct cfi_table *table, uint64_t fde, uint64_t start,
 			 uint64_t limit)
 {
-	uint64_t low = start, high = limit; /* low is inside; high is not, or is the limit */
+	uint64_t low = start, high = limit; /* low is inside; high is outside, or the limit */
 	struct cfi_row row;
 
 	while (high - low > 1) {
@@ -148,9 +151,9 @@ static uint64_t find_end(const struct cfi_table *table, uint64_t fde, uint64_t s
 }
 
 /*
- * Uses the search table: inside a process the end of the frame section is unknown, and the memory
- * after it may be unreadable. Format: version 1, counts as udata4, entries as sdata4 from its start
- * (Linux Standard Base, .eh_frame_hdr).
+ * Visits the functions of the search table. Inside a process the end of the frame section is
+ * unknown, and memory behind it may be unreadable. Format: version 1, counts as udata4, entries as
+ * sdata4 from its start (Linux Standard Base, .eh_frame_hdr).
  */
 static bool visit_index(struct search *s)
 {
@@ -164,7 +167,7 @@ static bool visit_index(struct search *s)
 	if (count > (t->index_size - 12) / 8)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		int32_t entry[4] = {0}; /* start and description, of this entry and the next */
+		int32_t entry[4] = {0}; /* start and FDE, of this entry and the next */
 		uint64_t start, limit = s->loop->module_end, fde;
 
 		memcpy(entry, t->index + 12 + (size_t)i * 8, i + 1 < count ? 16 : 8);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds CPython's evaluation loop in its executable or library: the function
- * _PyEval_EvalFrameDefault and the parts that the compiler moved elsewhere.
+ * Finds CPython's evaluation loop in its executable or library: _PyEval_EvalFrameDefault and the
+ * parts that the compiler moved elsewhere.
  *
- * Optimised builds move rarely executed code (`.cold`) away, and calls are made from there as well.
- * A stripped interpreter does not name these parts; they are recognised by call frame information
- * that begins in the middle of a function, and by jumps to them from the loop.
+ * Optimised builds move cold code (`.cold`) away, and make calls from there as well. A stripped
+ * interpreter does not name these parts. They are recognised by call-frame information that begins
+ * in the middle of a function, and by jumps from the loop.
  *
- * Where CPython is built with tail calls (3.14 and later, clang), the function is short: it calls
- * the first of many functions, one for each instruction, which jump to each other. Whatever an
- * instruction calls returns to such a function, whose caller is the loop.
+ * With tail calls (3.14 and later, clang), the function is short. It calls the first of many
+ * functions, one for each instruction, which jump to each other. A callee of an instruction returns
+ * to such a function, whose caller is the loop.
  */
 #ifndef SYMBOLIZE_PYTHON_LOOP_H
 #define SYMBOLIZE_PYTHON_LOOP_H
@@ -24,18 +24,18 @@ struct python_loop {
 	uint32_t count;
 	struct {
 		uint64_t start, end;
-	} parts[PYTHON_LOOP_PARTS];        /* starting with the function; none: not found */
-	uint64_t module_start, module_end; /* the code of the module that contains it */
+	} parts[PYTHON_LOOP_PARTS];        /* the function first; none: not found */
+	uint64_t module_start, module_end; /* code segment of the module with the loop */
 };
 
 /*
  * Adds the other parts to a loop whose first part and segment are set, in the table's addresses.
- * `code` are the bytes of the first part.
+ * `code`: bytes of the first part.
  */
 void python_loop_find_parts(struct python_loop *loop, const struct cfi_table *table,
 			    const uint8_t *code);
 
-/* More than the function has where instructions are functions, less than it has otherwise. */
+/* Size limit of a loop whose instructions are functions; other loops are larger. */
 #define PYTHON_LOOP_SHORT 4096
 
 /* Returns whether instructions are functions. */

@@ -3,17 +3,17 @@
 
 #define NOWHERE UINT32_MAX
 
-/* The Python frames that one loop evaluates, up to its entry. */
+/* Python frames that one loop evaluates, up to its entry. */
 struct group {
-	uint32_t end;    /* the first frame behind it */
-	uint32_t native; /* the loop's frame; NOWHERE: not known */
+	uint32_t end;    /* first frame behind the group */
+	uint32_t native; /* native frame of the loop; NOWHERE: unknown */
 };
 
 struct merge {
 	const struct python_merge_input *in;
 	struct python_merged *out;
 	uint32_t count, max;
-	uint32_t next;   /* the next Python frame */
+	uint32_t next;   /* next Python frame */
 	uint32_t behind; /* entries of `out` up to the last Python frame; 0: none yet */
 	bool is_ordered;
 	uint32_t group_count;
@@ -42,9 +42,9 @@ static uint64_t anchor_of(const struct merge *m, uint32_t group)
 /* ---- loops by their addresses ---- */
 
 /*
- * Returns whether the frame has this address in it; the end of the last frame is not known. A frame
- * of another module reaches up to a caller that is further out than its own: code without call-
- * frame information, a JIT's, was followed by a frame pointer that is not its own.
+ * Returns whether the frame contains this address; the end of the last frame is unknown. A frame of
+ * another module may reach up to a caller further out than its own: code without call-frame
+ * information, a JIT's, was left by a frame pointer that is not its own.
  */
 static bool has_address(const struct merge *m, uint32_t native, uint64_t address)
 {
@@ -110,7 +110,7 @@ static void pair_by_number(struct merge *m)
 		m->is_ordered = false;
 	if (is_whole && loops == m->group_count + 1 && kind_of(m, 0) == PYTHON_NATIVE_LOOP)
 		spare = 1;
-	/* the innermost loop takes those that have none */
+	/* the innermost loop takes frames without a loop */
 	if (is_whole && loops && loops < m->group_count)
 		group = m->group_count - loops;
 	for (uint32_t i = 0; i < m->in->native_count && group < m->group_count; i++) {
@@ -133,21 +133,24 @@ static void pair(struct merge *m)
 
 /* ---- Python frames without a loop ---- */
 
-/* The first frame of the interpreter that another module called; else the outermost frame. */
+/*
+ * Returns the first frame of the interpreter that another module called; otherwise the outermost
+ * frame.
+ */
 static uint32_t find_beginning(const struct merge *m)
 {
 	uint32_t i = m->in->native_count;
 
 	while (i > 0 && kind_of(m, i - 1) != PYTHON_NATIVE_OTHER)
-		i--; /* an executable's entry */
+		i--; /* entry of an executable */
 	while (i > 0 && kind_of(m, i - 1) == PYTHON_NATIVE_OTHER)
 		i--;
 	return i > 0 ? i - 1 : m->in->native_count - 1;
 }
 
 /*
- * Puts the frames behind the last pair somewhere; those that stay NOWHERE become the outermost.
- * Returns the number of groups up to the last pair.
+ * Places the frames behind the last pair; those that stay NOWHERE become the outermost. Returns the
+ * number of groups up to the last pair.
  */
 static uint32_t place_rest(struct merge *m)
 {
@@ -181,7 +184,7 @@ static void append(struct merge *m, bool is_python, uint32_t index)
 		m->out[m->count++] = (struct python_merged){is_python, index};
 }
 
-/* Drops the interpreter's frames since the last Python frame: they turned out to be between two. */
+/* Drops the interpreter's frames since the last Python frame: they are between two. */
 static void drop_between(struct merge *m)
 {
 	uint32_t kept = m->behind;
@@ -221,7 +224,7 @@ static void append_loop(struct merge *m, uint32_t native, uint32_t python_end)
 		append(m, false, native);
 }
 
-/* The next group from `g` on that has a native frame; group_count if there is none. */
+/* Returns the next group from `g` on that has a native frame; group_count if there is none. */
 static uint32_t next_placed(const struct merge *m, uint32_t g)
 {
 	while (g < m->group_count && m->groups[g].native == NOWHERE)
@@ -229,7 +232,10 @@ static uint32_t next_placed(const struct merge *m, uint32_t g)
 	return g;
 }
 
-/* `paired` groups have a loop; another one may have a frame that it is to be inside of. */
+/*
+ * Writes the merged stack. `paired` groups have a loop; one more may have a native frame to be
+ * inside of.
+ */
 static void emit(struct merge *m, uint32_t paired)
 {
 	uint32_t g = next_placed(m, 0);
@@ -257,7 +263,7 @@ static void emit(struct merge *m, uint32_t paired)
 uint32_t python_merge(const struct python_merge_input *in, struct python_merged *out, uint32_t max,
 		      bool *is_ordered)
 {
-	struct merge m; /* large: what is used of it is set */
+	struct merge m; /* large: only used members are set */
 	uint32_t paired = 0;
 
 	m.in = in;

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define RELEASE_CANDIDATE 0xc /* the level in the second last digit of PY_VERSION_HEX */
+#define RELEASE_CANDIDATE 0xc /* level in the second last digit of PY_VERSION_HEX */
 
-/* ---- 3.8 to 3.12: what each version changed ---- */
+/* ---- 3.8 to 3.12: the changes of each version ---- */
 
 static const struct python_offsets of_3_8 = {
 	.frame_form = PYTHON_FRAME_EACH,
@@ -121,11 +121,11 @@ static void set_known(uint16_t version, struct python_offsets *o)
 		change_to_3_12(o);
 }
 
-/* ---- what an interpreter says of itself (its Include/internal/pycore_debug_offsets.h) ---- */
+/* ---- from 3.13 on: offsets in _PyRuntime (Include/internal/pycore_debug_offsets.h) ---- */
 
 enum { WORD_COOKIE, WORD_VERSION, WORD_FREE_THREADED };
 
-/* The index of the 64-bit word of each field; unneeded fields are omitted. */
+/* Indexes of the 64-bit words of each field; unneeded fields are omitted. */
 struct word_layout {
 	uint16_t version;
 	uint8_t runtime_finalizing, runtime_interpreters, interpreter_next, interpreter_threads;
@@ -136,9 +136,10 @@ struct word_layout {
 	uint8_t object_type;
 	uint8_t bytes_length, bytes_data;
 	uint8_t text_state, text_length, text_ascii_size;
-	uint8_t frame_copy, code_copies; /* 0: not there */
+	uint8_t frame_copy, code_copies; /* 0: absent */
 	uint8_t interpreter_modules, object_bytes;
-	uint16_t type_keys; /* itself: the words have it from 3.15 on alone; with the GIL */
+	uint16_t type_keys; /* not an index but the offset: only from 3.15 on there is a word; with
+			       the GIL */
 };
 
 static const struct word_layout layouts[] = {
@@ -168,7 +169,7 @@ static uint64_t word(struct words *w, uint32_t index)
 	return value;
 }
 
-/* None of these structures is as long as a page. */
+/* Reads an offset. None of these structures is as long as a page. */
 static uint16_t offset(struct words *w, uint32_t index)
 {
 	uint64_t value = word(w, index);
@@ -178,7 +179,7 @@ static uint16_t offset(struct words *w, uint32_t index)
 	return (uint16_t)value;
 }
 
-/* The exception: an interpreter's state is long. */
+/* Reads an offset into the state of an interpreter, which is long. */
 static uint32_t far_offset(struct words *w, uint32_t index)
 {
 	uint64_t value = word(w, index);
@@ -209,7 +210,7 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.place_form = PYTHON_PLACE_POINTER,
 		.lines_form = PYTHON_LINES_LOCATIONS,
 		.owner_of_shim = 3,
-		/* without the GIL, 3.14 has a whole byte before it */
+		/* without the GIL, 3.14 has a whole byte before the kind */
 		.text_kind_bit = free_threaded && l->version >= 0x030e ? 8 : 2,
 		.runtime_finalizing = far_offset(w, l->runtime_finalizing),
 		.runtime_interpreters = far_offset(w, l->runtime_interpreters),
@@ -229,7 +230,7 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.code_name = offset(w, l->code_name),
 		.code_qualname = offset(w, l->code_qualname),
 		.code_first_line = offset(w, l->code_first_line),
-		/* not among them: in all versions so far five ints lie between the line and it */
+		/* no word: in all versions so far five ints lie between the line and the version */
 		.code_version = (uint16_t)(offset(w, l->code_first_line) + 24),
 		.code_lines = offset(w, l->code_lines),
 		.code_instructions = offset(w, l->code_instructions),
@@ -243,7 +244,7 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.text_length = offset(w, l->text_length),
 		.text_state = offset(w, l->text_state),
 		.text_ascii_data = offset(w, l->text_ascii_size),
-		/* followed by the length and a pointer to a UTF-8 copy */
+		/* behind the length and a pointer to a UTF-8 copy */
 		.text_wide_data = (uint16_t)(offset(w, l->text_ascii_size) + 16),
 		.bytes_length = offset(w, l->bytes_length),
 		.bytes_data = offset(w, l->bytes_data),

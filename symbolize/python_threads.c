@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#define MODULES_MAX (1u << 16)   /* looked through for one */
-#define GLOBALS_MAX (1u << 12)   /* of the module `threading` */
-#define ATTRIBUTES_MAX (1u << 9) /* of a Thread */
-#define PIECE_ENTRIES 128u       /* read at once */
-#define LAYOUTS 8u               /* of instances, remembered during a reading */
+#define MODULES_MAX (1u << 16)   /* entries of sys.modules */
+#define GLOBALS_MAX (1u << 12)   /* entries of the module `threading` */
+#define ATTRIBUTES_MAX (1u << 9) /* attributes of a Thread */
+#define PIECE_ENTRIES 128u       /* entries read at once */
+#define LAYOUTS 8u               /* layouts of instances kept during a reading */
 
 /* Py_TPFLAGS_ */
 #define INLINE_VALUES (1u << 2)
@@ -19,7 +19,7 @@ struct reader {
 	const struct python_types *types;
 	struct python_threads_places *places;
 	struct python_threads *threads;
-	/* where instances with these shared keys have their attributes */
+	/* positions of attributes, by shared keys */
 	struct layout {
 		uint64_t keys;
 		int32_t name, tid;
@@ -33,7 +33,7 @@ static bool read(const struct reader *r, uint64_t address, void *out, size_t siz
 	       r->memory->read(r->memory->context, address, out, size);
 }
 
-/* Reads a reference to an object. False: it cannot be read, or is none. */
+/* Reads a reference to an object. Returns false if unreadable, or no object. */
 static bool read_object(const struct reader *r, uint64_t address, uint64_t *object)
 {
 	return read(r, address, object, sizeof(*object)) && !(*object & 7) && *object >> 12;
@@ -41,13 +41,13 @@ static bool read_object(const struct reader *r, uint64_t address, uint64_t *obje
 
 /* ---- dictionaries ---- */
 
-/* The keys of a dictionary, and its values if they are beside them. */
+/* Keys of a dictionary, and its values if they are beside them. */
 struct table {
 	uint64_t keys;
 	uint64_t entries;
-	uint64_t values; /* 0: in the entries */
+	uint64_t values; /* 0: values are in the entries */
 	uint32_t count;
-	uint32_t stride, key_at, value_at; /* of an entry, in bytes */
+	uint32_t stride, key_at, value_at; /* in bytes, of an entry */
 };
 
 #define ENTRY_BYTES 24u /* hash, key, value */
@@ -87,7 +87,7 @@ static bool open_keys(const struct reader *r, uint64_t keys, uint32_t max, struc
 	return true;
 }
 
-/* Returns where values that are shared keys' begin. */
+/* Returns the first value of an instance with shared keys. */
 static uint64_t first_value(const struct reader *r, uint64_t values)
 {
 	return values && r->o->version >= 0x030d ? values + 8 : values;
@@ -104,7 +104,7 @@ static bool open_dict(const struct reader *r, uint64_t dict, uint32_t max, struc
 	return true;
 }
 
-/* Some entries of a table. */
+/* Piece of a table: some entries. */
 struct piece {
 	uint32_t first, count;
 	unsigned char bytes[PIECE_ENTRIES * ENTRY_BYTES];
@@ -127,7 +127,7 @@ static uint64_t key_of(const struct table *t, const struct piece *piece, uint32_
 	return key;
 }
 
-/* Tells whether a str is this text, of at most 16 ASCII characters. */
+/* Returns whether a str is this text, of at most 16 ASCII characters. */
 static bool is_text(const struct reader *r, uint64_t object, const char *text)
 {
 	const struct python_offsets *o = r->o;
@@ -147,8 +147,8 @@ static bool is_text(const struct reader *r, uint64_t object, const char *text)
 }
 
 /*
- * Finds a key: by its address if that is known, for such keys are interned, else by its text; then
- * sets the address. Returns its index, or -1.
+ * Finds a key, by its address if known, as such keys are interned; otherwise by its text, and sets
+ * the address. Returns its index, or -1.
  */
 static int32_t find_key(const struct reader *r, const struct table *t, const char *text,
 			uint64_t *known)
@@ -208,7 +208,7 @@ static bool open_instance(const struct reader *r, uint64_t object, struct table 
 	    !read(r, type + o->type_keys, &keys, 8))
 		return false;
 	if (o->version < 0x030b || !(flags & MANAGED_DICT)) {
-		/* 4096: far more than an instance has besides */
+		/* limit 4096: far more than an instance has besides */
 		return offset >= o->object_bytes && offset < 4096 &&
 		       read_object(r, object + offset, &dict) &&
 		       open_dict(r, dict, ATTRIBUTES_MAX, t);
@@ -232,7 +232,7 @@ static bool open_instance(const struct reader *r, uint64_t object, struct table 
 	return true;
 }
 
-/* Finds where the attributes are in the table: the same for all that share its keys. */
+/* Finds the positions of the attributes in the table: equal for all instances with its keys. */
 static struct layout find_layout(struct reader *r, const struct table *t)
 {
 	struct layout found = {.keys = t->keys};
@@ -247,10 +247,10 @@ static struct layout find_layout(struct reader *r, const struct table *t)
 	return found;
 }
 
-/* Reads a small int: PyLongObject. 0: it is none, or not above 0. */
+/* Reads a small int (PyLongObject). Returns 0 if it is none, or not above 0. */
 static uint32_t read_number(const struct reader *r, uint64_t object)
 {
-	const uint64_t one = r->o->version < 0x030c ? 1 : 1 << 3; /* digit, of 30 bits */
+	const uint64_t one = r->o->version < 0x030c ? 1 : 1 << 3; /* one digit, of 30 bits */
 	uint64_t size;
 	uint32_t digits[2] = {0};
 
@@ -265,7 +265,10 @@ static uint32_t read_number(const struct reader *r, uint64_t object)
 	return digits[0] | digits[1] << 30;
 }
 
-/* "MainThread", and "Dummy-1" of threads that were not made by Python. */
+/*
+ * Returns whether a name tells nothing: "MainThread", or "Dummy-1" of threads that Python did not
+ * make.
+ */
 static bool says_nothing(const char *name)
 {
 	static const char dummy[] = "Dummy-";
@@ -298,13 +301,13 @@ static bool read_name(struct reader *r, uint64_t thread, struct python_thread_na
 
 /* ---- threads ---- */
 
-/* Lists the values of the dictionary by their index; 0: there is none. */
+/* Lists the values of the dictionary by index. Returns their number; 0: none. */
 static uint32_t list_threads(const struct reader *r, uint64_t active, uint64_t *list)
 {
 	struct table table;
 	struct piece piece;
 
-	/* entries of threads that have ended remain until it grows */
+	/* entries of ended threads remain until the dictionary grows */
 	if (!open_dict(r, active, PYTHON_THREADS_ENTRIES, &table) || table.values)
 		return 0;
 	for (uint32_t at = 0; at < table.count; at += piece.count) {
@@ -329,7 +332,8 @@ static void read_active(struct reader *r, uint64_t active)
 		if (!t->threads[i] || t->threads[i] & 7 ||
 		    !read_name(r, t->threads[i], &t->names[t->count]))
 			continue;
-		t->threads[named++] = (uint64_t)i << 48 | t->threads[i]; /* of 47 bits */
+		t->threads[named++] =
+			(uint64_t)i << 48 | t->threads[i]; /* addresses have 47 bits */
 		t->count++;
 	}
 	still = list_threads(r, active, t->again);
@@ -342,7 +346,7 @@ static void read_active(struct reader *r, uint64_t active)
 	t->count = to;
 }
 
-/* Finds threading._active of an interpreter; 0: it has not imported the module. */
+/* Finds threading._active of an interpreter; 0: the module is not imported. */
 static uint64_t find_active(const struct reader *r, uint64_t interpreter, uint32_t number)
 {
 	struct python_threads_places *p = r->places;

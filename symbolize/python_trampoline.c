@@ -5,7 +5,7 @@
 
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
-/* The instructions of each form: up to the return address of the call, and from it on. */
+/* Instructions of each form: up to the return address of the call, and from there on. */
 static const struct form {
 	enum python_trampoline_form form;
 	uint8_t before[PYTHON_TRAMPOLINE_BEFORE];
@@ -19,7 +19,7 @@ static const struct form {
 	{PYTHON_TRAMPOLINE_BY_RBP, {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd1}, {0x5d, 0xc3}, 2},
 };
 
-/* `size`: of `behind`, 0 if all of it need not be there. */
+/* Finds the form. `size`: bytes of `behind`, which may be incomplete. */
 static enum python_trampoline_form find_form(const uint8_t *before, const uint8_t *behind,
 					     size_t size)
 {
@@ -51,7 +51,9 @@ python_trampoline_around(const uint8_t code[PYTHON_TRAMPOLINE_BEFORE + PYTHON_TR
 	return find_form(code, code + PYTHON_TRAMPOLINE_BEFORE, PYTHON_TRAMPOLINE_BEHIND);
 }
 
-/* Bytes of the call at the end of `code`, through a register but for rcx; 0: it is none. */
+/*
+ * Returns the bytes of the call at the end of `code`, through a register but rcx; 0: there is none.
+ */
 static unsigned int call_size(const uint8_t code[PYTHON_TRAMPOLINE_CALL])
 {
 	const uint8_t *end = code + PYTHON_TRAMPOLINE_CALL;
@@ -77,7 +79,7 @@ bool python_trampoline_is_called(const uint8_t code[PYTHON_TRAMPOLINE_CALL], uin
 		int32_t value;
 
 		if (left >= 7 && i[0] == 0x48 && i[1] == 0x8b && i[2] == 0x0d)
-			return true; /* mov, from the table of a library's addresses */
+			return true; /* mov, from the GOT of a library */
 		if (left >= 7 && i[0] == 0x48 && i[1] == 0x8d && i[2] == 0x0d) { /* lea */
 			memcpy(&value, i + 3, sizeof(value));
 			return next + (uint64_t)(int64_t)value == loop;
@@ -116,7 +118,10 @@ bool python_trampoline_find_row(struct python_trampolines *trampolines,
 	if (trampolines->form == PYTHON_TRAMPOLINE_NONE ||
 	    (callee ? !python_loop_holds(loop, callee) : !trampolines->is_used))
 		return false;
-	/* the stack pointer is a multiple of 16 at calls, and thus behind the first instruction */
+	/*
+	 * calls align the stack pointer to 16: so do instructions of the trampoline behind the
+	 * first
+	 */
 	is_inside = sp % 16 == 0;
 	if (!is_inside && (callee || sp % 16 != 8))
 		return false;

@@ -12,14 +12,16 @@
 #define DEVICE_STUB "__device_stub_"
 #define OPENMP "__omp_offloading_"
 
-/* An id ends with a hash, with the name of a function, or with a process id behind the hash. */
+/*
+ * Maximum length of the end of an id: a hash, the name of a function, or a hash and a process id.
+ */
 #define TAIL_MAX 64
 
-#define DIGITS_MAX 5 /* of a length */
+#define DIGITS_MAX 5 /* digits of a length */
 
 /* ---- pieces ---- */
 
-/* Behind at least `least` hexadecimal digits and a '_'; NULL: there are none. */
+/* Skips at least `least` hexadecimal digits and a '_'. Returns NULL if there are none. */
 static const char *after_hexadecimal(const char *at, size_t least)
 {
 	size_t n = 0;
@@ -29,7 +31,7 @@ static const char *after_hexadecimal(const char *at, size_t least)
 	return n >= least && at[n] == '_' ? at + n + 1 : NULL;
 }
 
-/* Behind a number and a '_'; NULL: there is none. */
+/* Skips a number and a '_'. Returns NULL if there is none. */
 static const char *after_number(const char *at, size_t *value)
 {
 	size_t n = 0;
@@ -42,9 +44,8 @@ static const char *after_number(const char *at, size_t *value)
 /* ---- ids of translation units ---- */
 
 /*
- * Behind "ce6f4918_12_rdc_names_cu": a hash, a length, and the name of a file that has this length;
- * or "14_coords_cpp1_ii_7126c51d", as older versions have it: the hash is last. NULL: it is
- * something else.
+ * Skips an id: "ce6f4918_12_rdc_names_cu", a hash, a length, and a file name of this length; or of
+ * older versions, "14_coords_cpp1_ii_7126c51d", with the hash last. Returns NULL for another form.
  */
 static const char *after_unit(const char *at)
 {
@@ -59,15 +60,15 @@ static const char *after_unit(const char *at)
 	name += length;
 	if (hash)
 		return name;
-	/* what is behind the hash may be a digit, of the next length */
+	/* a digit of the next length may follow the hash */
 	while (n < 8 && name[0] == '_' && hex_digit(name[1 + n]) >= 0)
 		n++;
 	return n == 8 ? name + 9 : NULL;
 }
 
 /*
- * Returns what stands for the identifier at `at`, that is behind its length; NULL: the identifier
- * itself. least: it is so long, or longer by what TAIL_MAX allows.
+ * Returns the replacement of the identifier at `at`, behind its length; NULL: it stays. *least:
+ * minimum length of the identifier, which TAIL_MAX bytes may exceed.
  */
 static const char *unit_name(const char *at, size_t *least)
 {
@@ -85,8 +86,8 @@ static const char *unit_name(const char *at, size_t *least)
 }
 
 /*
- * How many of the digits that end the text are the length of the identifier behind it, of at least
- * `least` bytes: others belong to the identifier before. 0: none. *length: what they say.
+ * Returns how many of the last digits are the length of the next identifier, of at least `least`
+ * bytes. Earlier digits belong to the identifier before. 0: none. *length: the length.
  */
 static size_t length_digits(const char *text, size_t count, size_t least, size_t *length)
 {
@@ -103,8 +104,8 @@ static size_t length_digits(const char *text, size_t count, size_t least, size_t
 }
 
 /*
- * Replaces ids in a mangled name, in place: what stands for them is shorter. Each distinct id is
- * still an identifier of its own, so that references to earlier parts ("S1_") stay right.
+ * Replaces ids in a mangled name, in place: replacements are shorter. Each distinct id remains an
+ * identifier, so references to earlier parts ("S1_") stay right.
  */
 static void replace_units(char *text)
 {
@@ -128,9 +129,9 @@ static void replace_units(char *text)
 	*to = '\0';
 }
 
-/* ---- what is around a symbol ---- */
+/* ---- around the symbol ---- */
 
-/* "__nv_static_30_", 30 bytes, "_" */
+/* Skips "__nv_static_30_", 30 bytes, "_". */
 static const char *after_static(const char *symbol)
 {
 	const char *at = symbol + strlen(NV_STATIC);
@@ -144,7 +145,7 @@ static const char *after_static(const char *symbol)
 	return at + length + 1;
 }
 
-/* "_ZL33__device_stub__Z13static_kernelPiPi": the identifier, of *length bytes */
+/* Returns the identifier in "_ZL33__device_stub__Z13static_kernelPiPi", of *length bytes. */
 static const char *stub(const char *symbol, size_t *length)
 {
 	const char *at = symbol;
@@ -163,7 +164,10 @@ static const char *stub(const char *symbol, size_t *length)
 	return end;
 }
 
-/* Before "_l12" or "_l12_3" at the end of a name of `length` bytes; 0: it has no such end. */
+/*
+ * Returns the length before "_l12" or "_l12_3" at the end of a name of `length` bytes; 0: there is
+ * no such end.
+ */
 static size_t before_line(const char *name, size_t length, unsigned long *line)
 {
 	for (int numbers = 0; numbers < 2; numbers++) {
@@ -182,7 +186,7 @@ static size_t before_line(const char *name, size_t length, unsigned long *line)
 	return 0;
 }
 
-/* "__omp_offloading_10302_1a2b3c__Z3fooPi_l12": the function, of *length bytes */
+/* Returns the function in "__omp_offloading_10302_1a2b3c__Z3fooPi_l12", of *length bytes. */
 static const char *openmp_function(const char *symbol, size_t *length, unsigned long *line)
 {
 	const char *at;

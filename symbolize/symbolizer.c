@@ -16,7 +16,7 @@
 #include "symbolize/util/proc_file.h"
 #include "symbolize/util/sorted.h"
 
-/* From here on no user address is canonical on x86-64, with five page-table levels or four. */
+/* End of user addresses that are canonical on x86-64, with five page-table levels or four. */
 #define USER_ADDRESS_END (UINT64_C(1) << 56)
 
 #define SCAN_HINTS 4096u /* a power of two */
@@ -24,11 +24,11 @@
 _Static_assert(sizeof(struct code_ref) == 16, "code_ref is compared as bytes");
 
 struct symbolizer {
-	struct bounded_caller *calls; /* for calls that may block */
+	struct bounded_caller *calls; /* runs calls that may block */
 	struct modules modules;
 	struct moved_text moved_text;
 	struct cfi_rows cfi_rows;
-	struct cfi_row generated_row; /* of generated code; rows of files are cached */
+	struct cfi_row generated_row; /* row of generated code; rows of files are cached */
 	struct code_bytes code_bytes;
 	struct scan_hint *scan_hints; /* NULL: none yet */
 	struct naming naming;
@@ -86,7 +86,7 @@ static struct map_entry entry_of(const struct code_mapping *mapping)
 		.start = mapping->start, .end = mapping->end, .file_offset = mapping->file_offset};
 }
 
-/* `near`: a mapping of the file whose text it may be; NULL: by the table. */
+/* Inserts a mapping. `near`: a mapping of the file whose text it may be; NULL: the table tells. */
 static int insert(struct symbolizer *s, const struct address_space *space, struct map_table **maps,
 		  const struct code_mapping *mapping, const struct code_mapping *near)
 {
@@ -114,7 +114,7 @@ int symbolizer_map(struct symbolizer *s, struct address_space *space,
 		   const struct code_mapping *mapping)
 {
 	if (!space->is_complete) {
-		/* its earlier mappings are unknown unless they can be read */
+		/* earlier mappings are unknown unless they can be read */
 		int err = symbolizer_snapshot(s, space);
 
 		if (err == -ENOMEM || err == -ENOSPC)
@@ -124,7 +124,7 @@ int symbolizer_map(struct symbolizer *s, struct address_space *space,
 	return insert(s, space, &space->maps, mapping, NULL);
 }
 
-/* When the table is full, what fits is kept. 0 or -ENOMEM. */
+/* Inserts all executable lines; keeps what fits if the table is full. Returns 0 or -ENOMEM. */
 static int insert_lines(struct symbolizer *s, const struct address_space *space,
 			struct map_table **maps, char *text)
 {
@@ -159,7 +159,7 @@ int symbolizer_snapshot(struct symbolizer *s, struct address_space *space)
 	if (!err)
 		err = insert_lines(s, space, &maps, text);
 	free(text);
-	/* A process that is ending has no mappings any more; its last ones are still useful. */
+	/* An ending process has no mappings any more; its last ones are still useful. */
 	if (err == -ENOENT || (!err && maps->count == 0))
 		err = -ESRCH;
 	if (err) {
@@ -189,14 +189,13 @@ static const struct map_entry *find_mapping(struct symbolizer *s, struct address
 	if (entry || address >= USER_ADDRESS_END || !address_space_may_snapshot(space))
 		return entry;
 	symbolizer_snapshot(s, space);
-	/* even after a failure: the next attempt has to wait */
+	/* after a failure, too: the next attempt has to wait */
 	entry = map_table_find(space->maps, address);
 	address_space_snapshot_done(space, entry != NULL);
 	return entry;
 }
 
-/* Returns the entry at `address`, which may be text of a file in other memory, as one of the file.
- */
+/* Returns the entry at `address`, as one of a file if it is moved text of a file. */
 static struct map_entry find_moved(struct symbolizer *s, struct address_space *space,
 				   const struct map_entry *entry, uint64_t address)
 {
@@ -204,9 +203,9 @@ static struct map_entry find_moved(struct symbolizer *s, struct address_space *s
 
 	switch (moved_text_find(&s->moved_text, &s->modules, space->pid, entry, address, &found)) {
 	case MOVED_TEXT_IS_OF_FILE:
-		map_table_insert(&space->maps, found); /* without memory it is found again */
+		map_table_insert(&space->maps, found); /* without memory the text is found again */
 		return found;
-	case MOVED_TEXT_IS_ELSEWHERE: /* whatever replaces the mapping need not be compared */
+	case MOVED_TEXT_IS_ELSEWHERE: /* replacements of the mapping need no comparison */
 		state->near_module = 0;
 		return *state;
 	default:
@@ -215,7 +214,7 @@ static struct map_entry find_moved(struct symbolizer *s, struct address_space *s
 	}
 }
 
-/* Generated code is located by its address alone; see naming_locate_jit. */
+/* Locates an address in an entry; generated code by its address alone (naming_locate_jit). */
 static struct code_ref place_in(const struct address_space *space, const struct map_entry *entry,
 				uint32_t module, uint64_t address)
 {
@@ -285,8 +284,8 @@ struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *sp
 }
 
 /*
- * Returns whether the file that was reported for `known` has its text in `mapping`, which is
- * memory. It stays what was reported where the process cannot be asked (any more).
+ * Returns whether the file that was reported for `known` still has its text in `mapping`, which is
+ * memory. Returns true if the process cannot be asked.
  */
 static bool is_still_text(struct symbolizer *s, const struct address_space *space,
 			  const struct code_mapping *mapping, const struct map_entry *known,
@@ -312,8 +311,8 @@ static bool is_still_text(struct symbolizer *s, const struct address_space *spac
 }
 
 /*
- * Locates an address in memory of no file, as the process says. Its mappings as they were reported
- * may tell more: of which file text was there, or is around it.
+ * Locates an address in memory without a file, as the process describes it. Reported mappings may
+ * tell more: which file's text was there, or is around.
  */
 static bool locate_moved(struct symbolizer *s, struct address_space *space,
 			 const struct code_mapping *mapping, uint64_t address, struct code_ref *ref)
@@ -348,7 +347,7 @@ struct code_ref symbolizer_locate_in(struct symbolizer *s, struct address_space 
 	return locate_in_entry(s, space, &entry, address);
 }
 
-/* The byte before a return address: a call may be the last instruction of its function. */
+/* Returns the byte before a return address: a call may be the last instruction of its function. */
 static struct code_ref byte_of(struct code_ref ref, bool is_return_address)
 {
 	if (is_return_address && ref.offset > 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which pages of a text are compared to tell whether it is that of a file, and their hash. For the
- * profiler, which has the file, and for programs, which have the text in memory (moved_text.h).
+ * Chooses the pages of a text that are compared to recognize a file's text, and hashes them.
  *
- * [from, to) are bytes in memory or in the file: whole pages but for the first and the last. Both
- * choose the same pages, since the places differ by whole pages.
+ * The profiler has the file, and the program has the text in memory (moved_text.h). [from, to) are
+ * bytes in memory or in the file: whole pages but for the first and the last. Both sides choose
+ * equal pages, since the places differ by whole pages.
  */
 #ifndef SYMBOLIZE_TEXT_PAGES_H
 #define SYMBOLIZE_TEXT_PAGES_H
@@ -24,7 +24,7 @@ static inline uint32_t text_pages_count(uint64_t from, uint64_t to)
 	return pages < TEXT_PAGES_MAX ? (uint32_t)pages : TEXT_PAGES_MAX;
 }
 
-/* Gets the bytes of the page `i` of those: they are spread evenly. */
+/* Gets the bytes of chosen page `i`. Pages are spread evenly. */
 static inline void text_pages_get(uint64_t from, uint64_t to, uint32_t i, uint64_t *first,
 				  uint64_t *end)
 {
@@ -35,7 +35,7 @@ static inline void text_pages_get(uint64_t from, uint64_t to, uint32_t i, uint64
 	*end = (page + 1) * TEXT_PAGE < to ? (page + 1) * TEXT_PAGE : to;
 }
 
-/* Adds the bytes of a page to a hash, which begins as 0. It is fast, and easily fooled. */
+/* Adds the bytes of a page to a hash, which begins as 0. Fast, and easily fooled. */
 static inline uint64_t text_pages_hash(uint64_t hash, const uint8_t *bytes, size_t size)
 {
 	uint64_t word = 0;

@@ -20,7 +20,7 @@ bool unwind_read_stack(void *context, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* Goes over to the interrupted stack, if the walk has left its signal's frame for it. */
+/* Switches to the interrupted stack if the walk has left the signal frame for it. */
 static void follow_interrupted(struct walk *w, uint64_t sp)
 {
 	const struct stack_memory *to = &w->interrupted;
@@ -51,8 +51,7 @@ enum step unwind_by_row(struct walk *w, const struct cfi_row *row, struct frame_
 	else if (err)
 		*why = UNWIND_BAD_INFORMATION;
 	/*
-	 * the stack grows down, so a caller's frame is above; a signal may have come on another
-	 * stack
+	 * the stack grows down, so a caller's frame is above, unless a signal came on another stack
 	 */
 	else if (place->registers.value[CFI_RSP] <= sp && !was_signal)
 		*why = UNWIND_LOOP;
@@ -78,7 +77,7 @@ static void locate(struct walk *w, struct frame_place *place)
 	place->is_outside = place->code.module == MODULE_UNKNOWN;
 }
 
-/* The row of generated code that is known by its form; `callee`: the frame before, or NULL. */
+/* Returns the row of a trampoline. `callee`: the frame before, or NULL. */
 static const struct cfi_row *row_of_trampoline(struct walk *w, const struct frame_place *place,
 					       const struct unwind_frame *callee,
 					       struct cfi_row *row)
@@ -114,8 +113,8 @@ static bool is_evaluator(struct walk *w, const struct frame_place *place)
 }
 
 /*
- * Leaves generated code by its row, as long as that leads to code. What the program wrote about it
- * may be out of date: compilers buffer what they write of code at addresses that they use again.
+ * Leaves generated code by its row, if that leads to code. Jitdumps may be out of date: compilers
+ * buffer records, and use addresses again.
  */
 static enum step leave_generated(struct walk *w, const struct cfi_row *row,
 				 struct frame_place *place, enum unwind_end *why)

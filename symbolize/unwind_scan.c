@@ -2,66 +2,66 @@
 /*
  * Leaves code without call-frame information.
  *
- * Its return address lies somewhere above the stack pointer, and is the address behind a call. So
- * is every address that an earlier call has left in memory that nobody has written to since. So
- * candidates are tried out: the walk must go on from each. The best one is, in this order,
+ * Its return address lies somewhere above the stack pointer, and is the address behind a call. But
+ * earlier calls have left such addresses, too, in memory that was not overwritten. So candidates
+ * are tried: the walk must continue from each. The best one is, in this order,
  *
  *  - behind a direct call of the function that the pc is in;
- *  - one from which the walk reaches a thread's start;
+ *  - one from which the walk reaches the start of a thread;
  *  - not behind a direct call of another function, which does not jump to this one;
- *  - one whose walk has no such call further on, before it joins that of the other candidate;
+ *  - one whose walk has no such call before it joins the walk of the other candidate;
  *  - where rbp points, unless rbp is the frame pointer of the other candidate's function;
- *  - the lowest, for others may be its callers.
+ *  - the lowest, as higher ones may be its callers.
  *
- * If there is another candidate as good, and the walk does not pass by it, two answers fit. It does
- * not count if it is in the same function and has the same caller.
+ * If another candidate is as good, and the walk does not pass it, two answers fit. A candidate in
+ * the chosen function with the chosen caller does not count.
  */
 #include "symbolize/unwind_private.h"
 
 #include "symbolize/call_site.h"
 
-#define SCAN_BYTES 65536u /* as kernels of matrix products have buffers on the stack */
-#define TRIAL_BYTES 8192u /* likewise, within a trial */
-#define RIVAL_BYTES 4096u /* how far above a good candidate others are looked for */
-#define NEAR_BASE 512u    /* what the C library's first functions have on the stack, and more */
+#define SCAN_BYTES 65536u /* kernels of matrix products have buffers of this size on the stack */
+#define TRIAL_BYTES 8192u /* within a trial */
+#define RIVAL_BYTES 4096u /* distance above a good candidate in which others are searched */
+#define NEAR_BASE 512u    /* stack of the C library's first functions, and more */
 #define CANDIDATES_MAX 16u
-#define GAP_SURE 65536u     /* a gap between described functions that is one piece of assembler */
-#define FUNCTION_NEAR 4096u /* in a larger one, how far a function reaches */
-#define REST_MAX 64u        /* the end of a function whose description ends before */
-/* Most words are no addresses of code. */
+#define GAP_SURE 65536u     /* a gap that is one piece of assembler */
+#define FUNCTION_NEAR 4096u /* reach of a function in a larger gap */
+#define REST_MAX 64u        /* end of a function behind its description */
+/* Range of addresses of code: most words are outside. */
 #define FIRST_ADDRESS 4096u
 #define ADDRESS_END (UINT64_C(1) << 56)
-#define SAVED_RBP_BYTES 512u /* below the return address, where rbp may be saved */
+#define SAVED_RBP_BYTES 512u /* distance below the return address in which rbp may be saved */
 #define RBP_TRIALS 8u
-#define JUMPING_BYTES 2048u /* of functions that are searched for jumps out of them */
+#define JUMPING_BYTES 2048u /* size of functions that are searched for jumps out of them */
 #define PATH_MAX_STEPS 64u
 #define BEFORE_ARGUMENTS 4u /* words */
 #define POINTERS_ENOUGH 64u /* arguments or variables of the environment */
 
-/* What stands before an address that may be a return address. */
+/* Code before an address that may be a return address. */
 struct call {
-	bool is_unreadable; /* code that is in no file: anything is possible */
+	bool is_unreadable; /* code of no file: anything is possible */
 	bool is_call;
 	bool is_of_callee; /* a direct call of the function that is being left */
-	bool is_by_symbol; /* likewise, and symbols say where that function begins */
-	bool is_of_other;  /* a direct call of another one */
+	bool is_by_symbol; /* a direct call of that function, whose start is known by its symbol */
+	bool is_of_other;  /* a direct call of another function */
 };
 
 struct caller {
 	struct frame_place place;
 	struct call call;
-	uint64_t at; /* where the return address is */
+	uint64_t at; /* address of the return address */
 	bool has_row, is_by_rbp;
 	bool reaches_start;
 	bool is_rbp_guessed;
-	bool needs_register; /* the trial ended for want of one */
+	bool needs_register; /* the trial ended for want of a register */
 	bool is_by_rbp_only; /* the trial needed no search */
-	bool is_passed;      /* by the trial of another candidate */
-	uint32_t steps;      /* of the trial */
-	/* where the return addresses were, as far as there is room */
+	bool is_passed;      /* another trial passed it */
+	uint32_t steps;      /* steps of the trial */
+	/* addresses of the return addresses of the trial, as far as there is room */
 	uint64_t path[PATH_MAX_STEPS];
-	uint64_t broken_at;  /* of these, the first whose call is of another function; 0: none */
-	uint32_t unreadable; /* words below that may be return addresses */
+	uint64_t broken_at;  /* first of these whose call is of another function; 0: none */
+	uint32_t unreadable; /* possible return addresses below */
 };
 
 static uint64_t stack_end(const struct walk *w)
@@ -81,9 +81,10 @@ static struct code_ref byte_of(const struct frame_place *place)
 }
 
 /*
- * Returns whether `target` is the beginning of the function that has the pc, where that has no
- * information: by its symbol, else anything before it where that may be one piece of assembler. The
- * C library's clone has some up to the system call: after it, it would be wrong in the child.
+ * Returns whether `target` is the beginning of the function with the pc, which has no information.
+ * Decides by its symbol; otherwise accepts any place before the pc in one piece of assembler. The C
+ * library's clone has information up to its system call only: behind, it would be wrong in the
+ * child.
  */
 static bool is_callee(struct walk *w, struct code_ref target, const struct frame_place *callee,
 		      bool *is_by_symbol)
@@ -121,7 +122,10 @@ static bool may_jump(struct walk *w, struct code_ref target, struct cfi_bounds f
 				   target.module != callee->code.module);
 }
 
-/* Another function than `callee`'s, that does not go on there either. */
+/*
+ * Returns whether `target` is another function than that of `callee`, and does not jump there
+ * either.
+ */
 static bool is_other(struct walk *w, struct code_ref target, const struct frame_place *callee)
 {
 	struct cfi_bounds function = symbolizer_cfi_bounds(w->s, target);
@@ -136,7 +140,7 @@ static bool is_other(struct walk *w, struct code_ref target, const struct frame_
 	return !call_site_is_stub(code, sizeof(code)) && !may_jump(w, target, function, callee, to);
 }
 
-/* `place`: at the address; `callee`: the frame that the call would lead to. */
+/* Reads the call before `place`. `callee`: the frame that the call would lead to. */
 static struct call read_call(struct walk *w, const struct frame_place *place,
 			     const struct frame_place *callee)
 {
@@ -177,8 +181,8 @@ bool unwind_is_beginning(struct walk *w, const struct frame_place *place)
 }
 
 /*
- * Passes addresses that lie further up, and the zero that ends them unless the copy ends before, or
- * there are POINTERS_ENOUGH. Returns how many words it passed; 0: one is no such address.
+ * Skips addresses of higher places, and the zero behind them. Ends early at the end of the copy, or
+ * after POINTERS_ENOUGH. Returns the number of words; 0: a word is no such address.
  */
 static uint32_t pass_pointers(struct walk *w, uint64_t at)
 {
@@ -194,7 +198,9 @@ static uint32_t pass_pointers(struct walk *w, uint64_t at)
 	return n + 1;
 }
 
-/* The number of arguments stands before them, unless it was popped; two words may have been pushed.
+/*
+ * Searches for the number of arguments before them, unless it was popped. Two words may have been
+ * pushed.
  */
 bool unwind_is_entry(struct walk *w, const struct frame_place *place)
 {
@@ -214,7 +220,7 @@ bool unwind_is_entry(struct walk *w, const struct frame_place *place)
 
 /* ---- steps without certainty ---- */
 
-/* The place that a word of the stack leads to, if it is a return address. */
+/* Returns the place that a word of the stack leads to, if the word is a return address. */
 static struct frame_place place_at(struct walk *w, uint64_t at, uint64_t pc)
 {
 	struct frame_place place = {.is_return = true};
@@ -232,7 +238,7 @@ static void set_rbp(struct frame_place *place, uint64_t rbp)
 	place->registers.known |= 1u << CFI_RBP;
 }
 
-/* By rbp, as if it were a frame pointer: it points at the saved rbp and the return address. */
+/* Finds the caller by rbp as a frame pointer: it points at the saved rbp and the return address. */
 static bool find_by_rbp(struct walk *w, const struct frame_place *place, struct caller *caller)
 {
 	const struct cfi_registers *r = &place->registers;
@@ -246,12 +252,15 @@ static bool find_by_rbp(struct walk *w, const struct frame_place *place, struct 
 		.place = place_at(w, rbp + 8, pc), .at = rbp + 8, .is_by_rbp = true};
 	set_rbp(&caller->place, saved);
 	if (pc == 0)
-		return saved == 0; /* as the ABI has the deepest frame */
+		return saved == 0; /* the ABI marks the deepest frame so */
 	caller->call = read_call(w, &caller->place, place);
 	return caller->call.is_call || caller->call.is_unreadable;
 }
 
-/* The next word that may be a return address; `at` is where to look first, and where it is. */
+/*
+ * Finds the next word that may be a return address. `at`: first address to examine, then that of
+ * the word.
+ */
 static bool find_word(struct walk *w, const struct frame_place *callee, uint64_t *at,
 		      uint64_t limit, uint32_t *words_left, struct caller *caller)
 {
@@ -284,7 +293,9 @@ static bool is_near_base(const struct walk *w, const struct frame_place *place)
 	return w->has_base && place->by_row && stack_end(w) - rsp <= NEAR_BASE;
 }
 
-/* Within a trial: the frame pointer if it leads to a call, else the next word that is behind one.
+/*
+ * Steps within a trial: by the frame pointer if it leads to a call, otherwise by the next word
+ * behind a call.
  */
 static enum step try_without_row(struct walk *w, struct frame_place *place, struct caller *tried)
 {
@@ -320,7 +331,7 @@ static enum step try_step(struct walk *w, struct frame_place *place, struct call
 	if (w->steps_left == 0 || !symbolizer_has_rows(w->s))
 		return STEP_CUT;
 	w->steps_left--;
-	/* memory is full of zeros, which only mean something at a stack's end */
+	/* memory is full of zeros, which mean something only at the end of a stack */
 	if (place->registers.value[CFI_PC] == 0)
 		return is_near_base(w, place) ? STEP_START : STEP_CUT;
 	unwind_locate_quietly(w, place);
@@ -336,7 +347,7 @@ static enum step try_step(struct walk *w, struct frame_place *place, struct call
 	return step;
 }
 
-/* Tells whether signal handlers return there, which nothing has called. */
+/* Returns whether signal handlers return to this place, which nothing has called. */
 static bool is_restorer(struct walk *w, const struct frame_place *place)
 {
 	const struct cfi_row *row =
@@ -346,9 +357,9 @@ static bool is_restorer(struct walk *w, const struct frame_place *place)
 }
 
 /*
- * Checks where a step of a trial has led: the first one must lead behind a call, to where stacks
- * begin, or to where signal handlers return. Later on it is noted whether the call can have led to
- * the frame that was left.
+ * Checks the result of a step of a trial. The first step must lead behind a call, to the start of a
+ * stack, or to a signal's restorer. In later steps, notes a call that cannot have led to the frame
+ * left.
  */
 static bool check_step(struct walk *w, struct caller *c, const struct frame_place *from,
 		       struct frame_place *to)
@@ -369,7 +380,7 @@ static bool check_step(struct walk *w, struct caller *c, const struct frame_plac
 	       is_restorer(w, to);
 }
 
-/* Walks on from a candidate; notes which of the `others` its walk passes. */
+/* Continues the walk from a candidate. Notes which `others` the walk passes. */
 static void walk_on(struct walk *w, struct caller *c, struct caller *others, uint32_t count)
 {
 	uint64_t stack = w->memory.start;
@@ -392,12 +403,12 @@ static void walk_on(struct walk *w, struct caller *c, struct caller *others, uin
 		from = place;
 	}
 	c->reaches_start = step == STEP_START;
-	/* what is above that belongs to the thread's beginning */
+	/* candidates above belong to the start of the thread */
 	for (uint32_t i = 0; i < count && c->reaches_start && w->memory.start == stack; i++)
 		others[i].is_passed |= others[i].at >= place.registers.value[CFI_RSP];
 }
 
-/* Walks on for a trial; the walk stays on its stack, wherever the trial went. */
+/* Tries a candidate. The walk stays on its stack, wherever the trial goes. */
 static void try_out(struct walk *w, struct caller *c, struct caller *others, uint32_t count)
 {
 	struct stack_memory memory = w->memory, interrupted = w->interrupted;
@@ -413,7 +424,9 @@ static void try_out(struct walk *w, struct caller *c, struct caller *others, uin
 
 /* ---- choosing ---- */
 
-/* Adds a value that rbp may have had in the caller, whose frame is above `at`: sorted, each once.
+/*
+ * Adds a value that rbp may have had in the caller, whose frame is above `at`: sorted, without
+ * duplicates.
  */
 static void add_rbp(const struct walk *w, uint64_t at, uint64_t rbp, uint64_t *values,
 		    uint32_t *count)
@@ -432,8 +445,8 @@ static void add_rbp(const struct walk *w, uint64_t at, uint64_t rbp, uint64_t *v
 }
 
 /*
- * The caller's rbp is still in the register, or was saved in the frame that is left, near the
- * return address.
+ * Lists possible values of the caller's rbp: the register, and words near the return address in the
+ * frame that is left.
  */
 static uint32_t list_rbp(struct walk *w, const struct frame_place *callee, uint64_t at,
 			 uint64_t *values)
@@ -450,8 +463,8 @@ static uint32_t list_rbp(struct walk *w, const struct frame_place *callee, uint6
 }
 
 /*
- * Tries a candidate out; if its rbp is needed, with each that it may have had. The lowest that
- * leads on is the caller's, and others are its callers': else there are two answers.
+ * Tries a candidate; if its rbp is needed, with each possible value. The lowest value that leads on
+ * is the caller's, and others are its callers': otherwise there are two answers.
  */
 static void try_with_rbp(struct walk *w, const struct frame_place *callee, struct caller *c)
 {
@@ -492,11 +505,11 @@ static bool fits(const struct caller *c)
 struct search {
 	struct caller callers[CANDIDATES_MAX];
 	uint32_t count;
-	uint32_t calls, calls_with_row, unreadable; /* words that were found */
-	bool is_complete;                           /* all of the stack above was looked at */
+	uint32_t calls, calls_with_row, unreadable; /* words found */
+	bool is_complete;                           /* the whole stack above was searched */
 };
 
-/* In place of the last one that is worse, if there is no room. */
+/* Keeps a candidate, if necessary instead of the last worse one. */
 static void keep(struct search *search, const struct caller *c)
 {
 	if (search->count < CANDIDATES_MAX) {
@@ -519,10 +532,7 @@ static uint32_t path_length(const struct caller *c)
 	return c->steps < PATH_MAX_STEPS ? c->steps : PATH_MAX_STEPS;
 }
 
-/*
- * Returns whether the walk from `c` was broken before it came to where that from `other` leads,
- * too.
- */
+/* Returns whether the walk from `c` was broken before it joined the walk from `other`. */
 static bool is_refuted(const struct caller *c, const struct caller *other)
 {
 	if (!c->broken_at)
@@ -537,7 +547,7 @@ static bool is_refuted(const struct caller *c, const struct caller *other)
 	return true;
 }
 
-/* Good enough not to search for better ones further up. */
+/* Returns whether a candidate is good enough to stop the search. */
 static bool is_good(const struct caller *c)
 {
 	return c->call.is_of_callee || (c->reaches_start && !c->broken_at && !c->call.is_of_other);
@@ -570,7 +580,7 @@ static void search_stack(struct walk *w, const struct frame_place *callee, struc
 	search->is_complete = at >= end;
 }
 
-/* No caller is on the stack, or none but the C library's own start. */
+/* Returns whether no caller is on the stack, or only the C library's own start. */
 static bool is_start(const struct walk *w, const struct frame_place *place,
 		     const struct search *search)
 {
@@ -580,8 +590,8 @@ static bool is_start(const struct walk *w, const struct frame_place *place,
 }
 
 /*
- * Returns whether rbp is the frame pointer of `c`'s function, by its own information, rather than
- * of the function that is left.
+ * Returns whether rbp is the frame pointer of `c`'s function, by its call-frame information. If so,
+ * rbp is not that of the function left.
  */
 static bool owns_rbp(const struct caller *c, const struct caller *by_rbp)
 {
@@ -611,7 +621,9 @@ static struct caller *choose(struct search *search)
 	return best;
 }
 
-/* Two calls in one function, called from one place: one of them is over, but the stack is the same.
+/*
+ * Returns whether two calls are in one function with one caller: one call is over, but the stack is
+ * equal.
  */
 static bool is_same_caller(struct walk *w, const struct caller *a, const struct caller *b)
 {
@@ -621,14 +633,14 @@ static bool is_same_caller(struct walk *w, const struct caller *a, const struct 
 		       symbolizer_cfi_bounds(w->s, byte_of(&b->place)).start;
 }
 
-/* Returns whether other candidates are as good as the one that was chosen. */
+/* Returns whether other candidates are as good as the chosen one. */
 static bool has_rival(struct walk *w, const struct frame_place *callee, struct search *search,
 		      struct caller *chosen)
 {
 	bool is_top = !callee->is_return && chosen->at == callee->registers.value[CFI_RSP];
 	struct caller again = *chosen;
 
-	/* what lies below a frame that code keeps is its own data */
+	/* memory below a frame that code maintains is its own data */
 	if (search->count < 2 || chosen->is_by_rbp)
 		return false;
 	try_out(w, &again, search->callers, search->count);
@@ -647,7 +659,10 @@ static bool has_rival(struct walk *w, const struct frame_place *callee, struct s
 	return false;
 }
 
-/* Code of no file may have been called by such code, whose calls cannot be recognized. */
+/*
+ * Returns whether the choice is a guess. Code of no file may have such callers, whose calls cannot
+ * be recognized.
+ */
 static bool is_guess(struct walk *w, const struct frame_place *callee, struct search *search,
 		     struct caller *chosen)
 {
@@ -668,9 +683,12 @@ static enum step take(struct walk *w, struct frame_place *place, const struct ca
 	return STEP_ON;
 }
 
-/* ---- what was found before ---- */
+/* ---- hints ---- */
 
-/* A piece of assembler has the same frame in all of it, but for its beginning and end. */
+/*
+ * Finds the hint for a place. A piece of assembler has one frame size, but for its beginning and
+ * end.
+ */
 static struct scan_hint *hint_for(struct walk *w, const struct frame_place *place,
 				  struct code_ref *callee)
 {
@@ -703,7 +721,7 @@ static void remember(struct walk *w, const struct frame_place *place, const stru
 					   .is_guess = is_guess};
 }
 
-/* The caller that was found before, if its return address is in its place and leads to a start. */
+/* Finds the caller by a hint, if the return address is in its place and leads to a start. */
 static bool recall(struct walk *w, const struct frame_place *place, struct caller *c)
 {
 	struct code_ref callee;

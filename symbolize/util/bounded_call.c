@@ -113,8 +113,8 @@ static void discard(struct bounded_job *job)
 }
 
 /*
- * A thread inherits the capabilities of its creator, and keeps them when the creator drops its own.
- * Reading files as a plain user needs none.
+ * Drops capabilities, which a thread inherits from its creator and keeps when the creator drops its
+ * own. Reading files as a plain user needs none.
  */
 bool bounded_drop_capabilities(void)
 {

@@ -32,9 +32,8 @@
  * `run` must not touch anything else that other threads change or free.
  */
 struct bounded_job {
-	void (*run)(struct bounded_job *job); /* runs on the worker */
-	void (*discard)(
-		struct bounded_job *job); /* frees results of an abandoned call; may be NULL */
+	void (*run)(struct bounded_job *job);     /* runs on the worker */
+	void (*discard)(struct bounded_job *job); /* frees late results; may be NULL */
 	_Atomic uint64_t place; /* place that the call may be stuck at, or 0; `run` may change it */
 	int fd;                 /* descriptor that the worker closes if the job is late; -1: none */
 	_Atomic bool is_late;   /* the caller has abandoned the job: `run` may end early */

@@ -25,7 +25,7 @@ struct walk {
 	uid_t foreign;
 };
 
-/* ---- what may be used ---- */
+/* ---- checks ---- */
 
 static bool is_other(uid_t uid)
 {

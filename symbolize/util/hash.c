@@ -4,7 +4,7 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
-/* Aligned to be on one cache line. */
+/* Seed, on one cache line. */
 struct hash_seed hash_seed __attribute__((aligned(64))) = {
 	0x9e3779b97f4a7c15u,
 	0xd1342543de82ef95u,

@@ -22,7 +22,7 @@ uint64_t *id_map_get(struct id_map *map, uint32_t id)
 	return at != RECORD_NONE ? &map->list[at].value : NULL;
 }
 
-/* The last entry takes the place of the removed one. */
+/* Moves the last entry to the place of the removed one. */
 void id_map_remove(struct id_map *map, uint32_t id)
 {
 	uint32_t at = find(map, id), last = map->count - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and stores unsigned numbers of 1, 2, 4 or 8 bytes in structs that a table describes by
- * offsets and sizes.
+ * Loads and stores unsigned numbers of 1 to 8 bytes in structs that a table describes by offsets
+ * and sizes.
  */
 #ifndef SYMBOLIZE_UTIL_NUMBER_H
 #define SYMBOLIZE_UTIL_NUMBER_H

@@ -32,7 +32,7 @@ int queue_push(struct queue *q, const void *element);
 #define QUEUE_REACH 1024
 int queue_insert_by_time(struct queue *q, const void *element);
 
-/* Return the first element and the i-th; NULL: there is none. */
+/* Returns the first element, or the i-th; NULL: there is none. */
 void *queue_front(const struct queue *q);
 void *queue_at(const struct queue *q, uint32_t i);
 

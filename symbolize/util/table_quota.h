@@ -44,8 +44,7 @@
 #define DEBUG_FILE_MAX_EARLY (INT64_C(64) << 20) /* a checksum computed while the command runs */
 #define DEBUGINFOD_RUN_MS 30000                  /* all queries of a run */
 
-#define DWARF_MAX_DEPTH 64 /* inlined functions at one address; deeper ones count for the deepest \
-			    */
+#define DWARF_MAX_DEPTH 64 /* inlined at one address; the deepest has the rest */
 #define DWARF_MAX_NESTING 256
 #define DWARF_MAX_UNITS (1u << 20)
 #define DWARF_MAX_RANGES (1u << 20) /* per unit, and for all units together */
@@ -80,9 +79,8 @@
 
 /* ---- text that programs have moved: moved_text.h; past the limit it is [jit] ---- */
 
-#define MOVED_TEXT_MAX_MISSES 4096u /* failed comparisons, of some 50 us each */
-#define MOVED_TEXT_MAX_CHECKS \
-	16384u /* claims of processes that are checked; further ones are believed */
+#define MOVED_TEXT_MAX_MISSES 4096u  /* failed comparisons, of some 50 us each */
+#define MOVED_TEXT_MAX_CHECKS 16384u /* checked claims of processes; others are believed */
 
 /* ---- names: past a limit a name is that of its file, "[libfoo.so]" ---- */
 
@@ -110,7 +108,7 @@
 #define BOUNDED_CALL_OPEN_MS 2000    /* opening a file, or reading one of /proc */
 #define BOUNDED_CALL_LOAD_MS 10000   /* loading a file's tables */
 
-/* ---- how the bytes are counted ---- */
+/* ---- counting bytes ---- */
 
 /*
  * The share of one load. The loader takes bytes before it allocates or reads them, and returns the
