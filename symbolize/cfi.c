@@ -76,14 +76,20 @@ static enum entry next_entry(struct bytes *b, struct bytes *body)
 	return b->bad ? ENTRY_BROKEN : ENTRY;
 }
 
-static bool is_too_long(const struct bytes *body)
-{
-	return body->end - body->at > CFI_ENTRY_MAX;
-}
-
 static struct bytes bytes_of(const struct cfi_table *t)
 {
 	return (struct bytes){.at = t->frames, .end = t->frames + t->frames_size};
+}
+
+/* Reads the entry at `offset`. Returns false if there is none, or too long. */
+static bool open_entry(const struct cfi_table *t, uint64_t offset, struct bytes *body)
+{
+	struct bytes b = bytes_of(t);
+
+	if (offset >= t->frames_size)
+		return false;
+	b.at += offset;
+	return next_entry(&b, body) == ENTRY && body->end - body->at <= CFI_ENTRY_MAX;
 }
 
 static void read_augmentation(const struct cfi_table *t, struct bytes *b, const char *letters,
@@ -126,15 +132,12 @@ static bool skip_letters(struct bytes *b)
 
 static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_common *common)
 {
-	struct bytes b = bytes_of(t), body;
+	struct bytes body;
 	const char *letters;
 	uint64_t id;
 	uint8_t version;
 
-	if (offset >= t->frames_size)
-		return false;
-	b.at += offset;
-	if (next_entry(&b, &body) != ENTRY || is_too_long(&body))
+	if (!open_entry(t, offset, &body))
 		return false;
 	id = bytes_u32(&body);
 	version = bytes_u8(&body);
@@ -163,13 +166,10 @@ static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_c
 /* Reads the FDE at `offset`. Returns false if the entry is a CIE or malformed. */
 static bool read_function(const struct cfi_table *t, uint64_t offset, struct cfi_function *f)
 {
-	struct bytes b = bytes_of(t), body;
+	struct bytes body;
 	uint64_t id_at, id;
 
-	if (offset >= t->frames_size)
-		return false;
-	b.at += offset;
-	if (next_entry(&b, &body) != ENTRY || is_too_long(&body))
+	if (!open_entry(t, offset, &body))
 		return false;
 	id_at = (uint64_t)(body.at - t->frames);
 	id = bytes_u32(&body);
@@ -229,12 +229,7 @@ int cfi_row_of_function(const struct cfi_table *t, uint64_t fde, uint64_t pc, st
  * sorted pairs of function start and FDE address. All linkers write pairs data-relative, 4 bytes
  * each.
  */
-struct pairs {
-	const uint8_t *at;
-	uint64_t count;
-};
-
-static bool open_index(const struct cfi_table *t, struct pairs *pairs)
+bool cfi_open_index(const struct cfi_table *t, struct cfi_pairs *pairs)
 {
 	struct bytes b = {.at = t->index, .end = t->index + t->index_size};
 	uint8_t version = bytes_u8(&b), frames_encoding = bytes_u8(&b);
@@ -248,9 +243,8 @@ static bool open_index(const struct cfi_table *t, struct pairs *pairs)
 	       pairs->count <= (uint64_t)(b.end - b.at) / 8;
 }
 
-/* Returns an address of pair `i`: the start of the function (part 0) or its FDE (part 4). */
-static uint64_t pair_address(const struct cfi_table *t, const struct pairs *pairs, uint64_t i,
-			     unsigned int part)
+uint64_t cfi_pair_address(const struct cfi_table *t, const struct cfi_pairs *pairs, uint64_t i,
+			  unsigned int part)
 {
 	int32_t offset;
 
@@ -259,14 +253,14 @@ static uint64_t pair_address(const struct cfi_table *t, const struct pairs *pair
 }
 
 /* Returns how many functions start at or before `pc`. */
-static uint64_t count_up_to(const struct cfi_table *t, const struct pairs *pairs, uint64_t pc)
+static uint64_t count_up_to(const struct cfi_table *t, const struct cfi_pairs *pairs, uint64_t pc)
 {
 	uint64_t low = 0, high = pairs->count;
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (pair_address(t, pairs, middle, 0) <= pc)
+		if (cfi_pair_address(t, pairs, middle, 0) <= pc)
 			low = middle + 1;
 		else
 			high = middle;
@@ -276,15 +270,15 @@ static uint64_t count_up_to(const struct cfi_table *t, const struct pairs *pairs
 
 static int find_function(const struct cfi_table *t, uint64_t pc, uint64_t *fde)
 {
-	struct pairs pairs;
+	struct cfi_pairs pairs;
 	uint64_t count, address;
 
-	if (!open_index(t, &pairs))
+	if (!cfi_open_index(t, &pairs))
 		return -EBADMSG;
 	count = count_up_to(t, &pairs, pc);
 	if (count == 0)
 		return -ENOENT;
-	address = pair_address(t, &pairs, count - 1, 4);
+	address = cfi_pair_address(t, &pairs, count - 1, 4);
 	if (address < t->frames_address || address - t->frames_address >= t->frames_size)
 		return -EBADMSG;
 	*fde = address - t->frames_address;
@@ -293,15 +287,16 @@ static int find_function(const struct cfi_table *t, uint64_t pc, uint64_t *fde)
 
 bool cfi_index_is_usable(const struct cfi_table *t)
 {
-	struct pairs pairs;
+	struct cfi_pairs pairs;
 
-	if (!open_index(t, &pairs) || pairs.count == 0)
+	if (!cfi_open_index(t, &pairs) || pairs.count == 0)
 		return false;
 	for (uint64_t i = 0; i < pairs.count; i++) {
-		uint64_t fde = pair_address(t, &pairs, i, 4);
+		uint64_t fde = cfi_pair_address(t, &pairs, i, 4);
 
 		if (fde < t->frames_address || fde - t->frames_address >= t->frames_size ||
-		    (i > 0 && pair_address(t, &pairs, i - 1, 0) > pair_address(t, &pairs, i, 0)))
+		    (i > 0 &&
+		     cfi_pair_address(t, &pairs, i - 1, 0) > cfi_pair_address(t, &pairs, i, 0)))
 			return false;
 	}
 	return true;
@@ -311,14 +306,14 @@ struct cfi_bounds cfi_find_bounds(const struct cfi_table *t, uint64_t pc)
 {
 	struct cfi_bounds bounds = {.end = UINT64_MAX};
 	struct cfi_function f;
-	struct pairs pairs;
+	struct cfi_pairs pairs;
 	uint64_t count, fde;
 
-	if (!open_index(t, &pairs))
+	if (!cfi_open_index(t, &pairs))
 		return bounds;
 	count = count_up_to(t, &pairs, pc);
 	if (count < pairs.count)
-		bounds.end = pair_address(t, &pairs, count, 0);
+		bounds.end = cfi_pair_address(t, &pairs, count, 0);
 	if (find_function(t, pc, &fde) != 0 || !read_function(t, fde, &f))
 		return bounds;
 	if (pc >= f.start && pc < f.end)
@@ -327,31 +322,10 @@ struct cfi_bounds cfi_find_bounds(const struct cfi_table *t, uint64_t pc)
 	return bounds;
 }
 
-struct search {
-	uint64_t pc, fde;
-	bool found;
-};
-
-static void note_function(void *context, const struct cfi_index_entry *entry)
-{
-	struct search *s = context;
-
-	if (!s->found && s->pc >= entry->start && s->pc < entry->end) {
-		s->fde = entry->fde;
-		s->found = true;
-	}
-}
-
 int cfi_find_row(const struct cfi_table *t, uint64_t pc, struct cfi_row *row)
 {
-	struct search search = {.pc = pc};
 	uint64_t fde;
-	int err;
+	int err = find_function(t, pc, &fde);
 
-	if (!t->index) {
-		cfi_each_function(t, note_function, &search);
-		return search.found ? cfi_row_of_function(t, search.fde, pc, row) : -ENOENT;
-	}
-	err = find_function(t, pc, &fde);
 	return err ? err : cfi_row_of_function(t, fde, pc, row);
 }

@@ -89,9 +89,8 @@ struct cfi_row {
 };
 
 /*
- * Finds the row at `pc`, an address in the module. Returns 0; -ENOENT if no information covers the
- * pc; -EBADMSG if the table is malformed there. Without a search table, walks the whole section:
- * list its functions once instead.
+ * Finds the row at `pc`, an address in the module, by the search table. Returns 0; -ENOENT if no
+ * information covers the pc; -EBADMSG if the table is malformed there.
  */
 int cfi_find_row(const struct cfi_table *table, uint64_t pc, struct cfi_row *row);
 

@@ -22,6 +22,19 @@ struct cfi_function {
 	struct bytes program;
 };
 
+/* Pairs of the search table. */
+struct cfi_pairs {
+	const uint8_t *at;
+	uint64_t count;
+};
+
+/* Opens the search table. Returns false if its form is not that of linkers. */
+bool cfi_open_index(const struct cfi_table *table, struct cfi_pairs *pairs);
+
+/* Returns an address of pair `i`: the start of the function (part 0) or its FDE (part 4). */
+uint64_t cfi_pair_address(const struct cfi_table *table, const struct cfi_pairs *pairs, uint64_t i,
+			  unsigned int part);
+
 /* Runs the programs up to `pc`. Returns 0 or -EBADMSG. */
 int cfi_run_program(const struct cfi_table *table, const struct cfi_function *function, uint64_t pc,
 		    struct cfi_row *row);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static bool crc_matches(int fd, const struct wanted *wanted)
 	}
 }
 
-static bool is_the_wanted(int fd, const struct wanted *wanted)
+static bool is_match(int fd, const struct wanted *wanted)
 {
 	const void *id = NULL;
 	struct elf_file file;
@@ -93,18 +94,25 @@ static bool is_the_wanted(int fd, const struct wanted *wanted)
 	return wanted->link && crc_matches(fd, wanted);
 }
 
-static int try_path(const char *path, int length, const struct wanted *wanted)
+/* Opens the file if it is wanted. Returns a descriptor or -errno. */
+__attribute__((format(printf, 2, 3))) static int try_path(const struct wanted *wanted,
+							  const char *format, ...)
 {
+	char path[PATH_MAX];
 	struct stat st;
-	int fd;
+	int fd, length;
+	va_list args;
 
+	va_start(args, format);
+	length = vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
 	if (length < 0 || length >= PATH_MAX)
 		return -ENOENT;
 	fd = wanted->root >= 0 ? open_regular_in(wanted->root, path, &st)
 			       : open_regular(path, SYMLINK_FOLLOW, &st);
 	if (fd < 0)
 		return fd;
-	if (is_the_wanted(fd, wanted))
+	if (is_match(fd, wanted))
 		return fd;
 	close(fd);
 	return -ENOENT;
@@ -121,38 +129,30 @@ static bool hex_of(const struct wanted *wanted, char hex[BUILD_ID_TEXT])
 
 static int open_by_build_id(const struct wanted *wanted, const char *root)
 {
-	char path[PATH_MAX], hex[BUILD_ID_TEXT];
-	int length;
+	char hex[BUILD_ID_TEXT];
 
-	if (!hex_of(wanted, hex))
-		return -ENOENT;
-	length = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
-	return try_path(path, length, wanted);
+	return hex_of(wanted, hex)
+		       ? try_path(wanted, "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2)
+		       : -ENOENT;
 }
 
 static int open_by_link(const struct wanted *wanted, const char *program, const char *root)
 {
 	const char *slash = program ? strrchr(program, '/') : NULL;
-	int folder, length, fd;
-	char path[PATH_MAX];
+	int folder, fd = -ENOENT;
 
 	/* The name is untrusted: it must not lead out of the folders. */
 	if (!slash || !wanted->link || wanted->link[0] == '\0' || strchr(wanted->link, '/'))
 		return -ENOENT;
 	folder = slash - program < PATH_MAX ? (int)(slash - program) : PATH_MAX;
 	/* A link to the program's own name is valid in .debug/ only. */
-	if (strcmp(slash + 1, wanted->link) != 0) {
-		length = snprintf(path, sizeof(path), "%.*s/%s", folder, program, wanted->link);
-		fd = try_path(path, length, wanted);
-		if (fd >= 0)
-			return fd;
-	}
-	length = snprintf(path, sizeof(path), "%.*s/.debug/%s", folder, program, wanted->link);
-	fd = try_path(path, length, wanted);
-	if (fd >= 0)
-		return fd;
-	length = snprintf(path, sizeof(path), "%s%.*s/%s", root, folder, program, wanted->link);
-	return try_path(path, length, wanted);
+	if (strcmp(slash + 1, wanted->link) != 0)
+		fd = try_path(wanted, "%.*s/%s", folder, program, wanted->link);
+	if (fd < 0)
+		fd = try_path(wanted, "%.*s/.debug/%s", folder, program, wanted->link);
+	if (fd < 0)
+		fd = try_path(wanted, "%s%.*s/%s", root, folder, program, wanted->link);
+	return fd;
 }
 
 /* Describes the debug file of a program. Free the link with free(3). */
@@ -194,12 +194,12 @@ int debug_file_open(const struct elf_file *program, struct debug_file_search *se
 	struct wanted wanted = wanted_of(program);
 	int fd = -ENOENT;
 
-	if (search->has_handed && is_the_wanted(search->handed, &wanted))
+	if (search->has_handed && is_match(search->handed, &wanted))
 		fd = fcntl(search->handed, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		fd = open_by_names(&wanted, search);
 	if (fd < 0 && search->answer[0])
-		fd = try_path(search->answer, (int)strlen(search->answer), &wanted);
+		fd = try_path(&wanted, "%s", search->answer);
 	if (fd < 0 && !hex_of(&wanted, search->build_id))
 		search->build_id[0] = '\0';
 	free(wanted.link);

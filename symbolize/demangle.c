@@ -581,27 +581,22 @@ char *demangle_in(struct demangler *d, const char *name, enum demangle_style sty
 		  const char *file)
 {
 	struct stable_symbol symbol;
-	char *stem, *result;
+	char *stem, *result = NULL;
 	bool is_plt;
 
 	if (strlen(name) > DEMANGLE_MAX_INPUT)
 		return strdup(name);
 	stem = stem_of(name, &is_plt);
-	if (stem && style == DEMANGLE_FUNCTION && !is_plt && ocaml_symbol_is(stem)) {
-		result = ocaml_symbol_name(stem);
-		free(stem);
-		return result;
-	}
 	if (!stem)
 		return NULL;
-	result = style == DEMANGLE_FUNCTION && !is_plt ? cython_symbol_name(stem, file) : NULL;
-	if (result) {
-		free(stem);
-		return result;
+	if (style == DEMANGLE_FUNCTION && !is_plt)
+		result = ocaml_symbol_is(stem) ? ocaml_symbol_name(stem)
+					       : cython_symbol_name(stem, file);
+	if (!result) {
+		symbol = stable_symbol(stem);
+		result = symbol.text ? demangle_symbol(d, &symbol, style, is_plt) : NULL;
+		free(symbol.text);
 	}
-	symbol = stable_symbol(stem);
-	result = symbol.text ? demangle_symbol(d, &symbol, style, is_plt) : NULL;
-	free(symbol.text);
 	free(stem);
 	return result;
 }

@@ -134,8 +134,13 @@ static uint32_t add_scope(struct reading *reading, Dwarf_Off entry, uint32_t out
 	return unit->scope_count++;
 }
 
-/*
- * Returns whether DW_AT_sibling points forwards: libdw follows the attribute endlessly backwards.
+static bool is_in_unit(unsigned int form)
+{
+	return form == DW_FORM_ref1 || form == DW_FORM_ref2 || form == DW_FORM_ref4 ||
+	       form == DW_FORM_ref8 || form == DW_FORM_ref_udata;
+}
+
+/* Returns whether DW_AT_sibling points forwards: backwards, libdw follows the attribute endlessly.
  */
 static bool sibling_is_ahead(Dwarf_Die *entry)
 {
@@ -144,17 +149,8 @@ static bool sibling_is_ahead(Dwarf_Die *entry)
 
 	if (!dwarf_attr(entry, DW_AT_sibling, &attribute))
 		return true;
-	switch (dwarf_whatform(&attribute)) {
-	case DW_FORM_ref1:
-	case DW_FORM_ref2:
-	case DW_FORM_ref4:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_udata:
-		return dwarf_formref_die(&attribute, &sibling) &&
-		       dwarf_dieoffset(&sibling) > dwarf_dieoffset(entry);
-	default:
-		return false;
-	}
+	return is_in_unit(dwarf_whatform(&attribute)) && dwarf_formref_die(&attribute, &sibling) &&
+	       dwarf_dieoffset(&sibling) > dwarf_dieoffset(entry);
 }
 
 /* Returns the scope of an entry's children: `outer`, or none if they are not part of its code. */
@@ -280,25 +276,16 @@ static const char *string_of(struct dwarf *dwarf, Dwarf_Die *entry, unsigned int
 static bool follow(struct dwarf *dwarf, Dwarf_Die *entry, unsigned int name, Dwarf_Die *target)
 {
 	Dwarf_Attribute attribute;
+	unsigned int form;
 
 	if (!dwarf_attr(entry, name, &attribute))
 		return false;
-	switch (dwarf_whatform(&attribute)) {
-	case DW_FORM_ref1:
-	case DW_FORM_ref2:
-	case DW_FORM_ref4:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_udata:
-	case DW_FORM_ref_addr:
+	form = dwarf_whatform(&attribute);
+	if (is_in_unit(form) || form == DW_FORM_ref_addr)
 		return dwarf_formref_die(&attribute, target) != NULL;
-	case DW_FORM_GNU_ref_alt:
-	case DW_FORM_ref_sup4:
-	case DW_FORM_ref_sup8:
+	if (form == DW_FORM_GNU_ref_alt || form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8)
 		note_unread(dwarf, DWARF_UNREAD_COMMON);
-		return false;
-	default:
-		return false;
-	}
+	return false;
 }
 
 /* Replaces the entry by its origin. Returns false if there is none. */

@@ -27,35 +27,26 @@ struct slots {
 	uint32_t count, capacity;
 };
 
-/* Returns whether the dynamic linker stores the address of a function there. */
-static bool is_slot(const char *relocations, size_t i, Elf64_Rela *rela)
-{
-	uint32_t type;
-
-	memcpy(rela, relocations + i * sizeof(*rela), sizeof(*rela));
-	type = (uint32_t)ELF64_R_TYPE(rela->r_info);
-	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
-}
-
+/* Adds the slots in which the dynamic linker stores addresses of functions, as many as fit. */
 static int add_slots(struct slots *slots, const struct elf_file *file, const char *relocations,
 		     size_t count)
 {
-	uint32_t more = 0;
-	Elf64_Rela rela;
+	for (size_t i = 0; i < count; i++) {
+		Elf64_Rela rela;
+		uint64_t type;
 
-	for (size_t i = 0; i < count; i++)
-		more += is_slot(relocations, i, &rela);
-	if (!quota_share_take(file->share, more * sizeof(*slots->list)))
-		return 0;
-	if (!array_reserve(&slots->list, slots->count, more, &slots->capacity,
-			   sizeof(*slots->list)))
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		if (is_slot(relocations, i, &rela))
-			slots->list[slots->count++] = (struct slot){
-				.address = rela.r_offset,
-				.symbol = (uint32_t)ELF64_R_SYM(rela.r_info),
-			};
+		memcpy(&rela, relocations + i * sizeof(rela), sizeof(rela));
+		type = ELF64_R_TYPE(rela.r_info);
+		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+			continue;
+		if (!quota_share_take(file->share, sizeof(*slots->list)))
+			return 0;
+		if (!array_make_room(&slots->list, slots->count, &slots->capacity,
+				     sizeof(*slots->list)))
+			return -ENOMEM;
+		slots->list[slots->count++] =
+			(struct slot){rela.r_offset, (uint32_t)ELF64_R_SYM(rela.r_info)};
+	}
 	return 0;
 }
 

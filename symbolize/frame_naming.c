@@ -9,7 +9,6 @@
 
 #include "symbolize/ksyms.h"
 #include "symbolize/place_name.h"
-#include "symbolize/util/monotonic.h"
 
 struct named_ref {
 	struct code_ref ref;
@@ -134,21 +133,6 @@ static const char *name_of_vdso(struct naming *n, uint64_t offset)
 }
 
 /* ---- generated code ---- */
-
-static uint64_t time_of(const struct naming *n)
-{
-	return n->time_ns ? n->time_ns : monotonic_ns();
-}
-
-uint64_t naming_locate_jit(struct naming *n, uint32_t id, pid_t pid, uint64_t address)
-{
-	return jit_code_locate(&n->jits, id, pid, address, time_of(n));
-}
-
-int naming_find_jit_row(struct naming *n, uint32_t id, uint64_t offset, struct cfi_row *row)
-{
-	return jit_code_find_row(&n->jits, id, offset, time_of(n), row);
-}
 
 static const char *name_of_jit(struct naming *n, struct code_ref ref)
 {

@@ -32,7 +32,6 @@ struct naming {
 	RECORD_SET(struct named_ref) refs; /* places named or wanted */
 
 	struct jit_code jits;
-	uint64_t time_ns; /* time of the code that is located, ns; 0: now */
 
 	int kallsyms; /* open /proc/kallsyms, or -1 */
 	/* Loaded on first use; NULL also after a failure. */
@@ -47,14 +46,6 @@ void naming_release(struct naming *n);
 
 /* Takes a descriptor of /proc/kallsyms; -1: the file is opened on first use. */
 void naming_set_kallsyms(struct naming *n, int fd);
-
-/*
- * Returns the offset of generated code of process `id`, whose name may be looked up after its end.
- */
-uint64_t naming_locate_jit(struct naming *n, uint32_t id, pid_t pid, uint64_t address);
-
-/* Finds the call-frame row of the byte at such an offset, as jit_code_find_row does. */
-int naming_find_jit_row(struct naming *n, uint32_t id, uint64_t offset, struct cfi_row *row);
 
 /* Returns the name of the function that contains the byte `ref`, as symbolizer_name does. */
 const char *name_place(struct naming *n, struct code_ref ref);

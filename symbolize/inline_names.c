@@ -38,32 +38,32 @@ static bool make_room(struct inline_names *inlines, uint32_t count)
 }
 
 /* Result of one place. */
-struct found_there {
+struct place_result {
 	char *const *names;
 	const char *const
 		*sources; /* one more than names: first that of the function around them */
 	uint32_t count, source_count;
 };
 
-static const char *keep_source(const struct inline_tools *tools, const struct found_there *there,
+static const char *keep_source(const struct inline_tools *tools, const struct place_result *result,
 			       uint32_t at)
 {
-	return at < there->source_count && there->sources[at]
-		       ? intern_string(tools->strings, there->sources[at])
+	return at < result->source_count && result->sources[at]
+		       ? intern_string(tools->strings, result->sources[at])
 		       : NULL;
 }
 
 /* Adds demangled names, behind an entry without a name. Omits names that do not fit. */
 static uint32_t add_names(struct inline_names *inlines, const struct inline_tools *tools,
-			  uint32_t module, const struct found_there *there)
+			  uint32_t module, const struct place_result *result)
 {
 	const char *file = modules_path(tools->modules, module);
 	uint32_t first = inlines->name_count, added = 1;
 
 	inlines->names[first] = NULL;
-	inlines->sources[first] = keep_source(tools, there, 0);
-	for (uint32_t i = 0; i < there->count; i++) {
-		const char *raw = there->names[i];
+	inlines->sources[first] = keep_source(tools, result, 0);
+	for (uint32_t i = 0; i < result->count; i++) {
+		const char *raw = result->names[i];
 		char *name =
 			raw ? demangle_in(tools->demangler, raw, DEMANGLE_FUNCTION, file) : NULL;
 		const char *interned = name ? intern_string(tools->strings, name) : NULL;
@@ -72,7 +72,7 @@ static uint32_t add_names(struct inline_names *inlines, const struct inline_tool
 		if (!interned)
 			continue;
 		inlines->names[first + added] = interned;
-		inlines->sources[first + added] = keep_source(tools, there, i + 1);
+		inlines->sources[first + added] = keep_source(tools, result, i + 1);
 		added++;
 	}
 	return added;
@@ -80,7 +80,7 @@ static uint32_t add_names(struct inline_names *inlines, const struct inline_tool
 
 /* Adds the list of a place, without inlined functions if there is no memory. */
 static void add_list(struct inline_names *inlines, const struct inline_tools *tools,
-		     struct code_ref ref, const struct found_there *there)
+		     struct code_ref ref, const struct place_result *result)
 {
 	const struct inline_list list = {.ref = ref, .first = inlines->name_count};
 	uint32_t at;
@@ -88,9 +88,9 @@ static void add_list(struct inline_names *inlines, const struct inline_tools *to
 	at = record_add(&inlines->lists, &ref, &list);
 	if (at == RECORD_NONE)
 		return;
-	if ((there->count || (there->source_count && there->sources[0])) &&
-	    make_room(inlines, there->count + 1)) {
-		inlines->lists.list[at].count = add_names(inlines, tools, ref.module, there);
+	if ((result->count || (result->source_count && result->sources[0])) &&
+	    make_room(inlines, result->count + 1)) {
+		inlines->lists.list[at].count = add_names(inlines, tools, ref.module, result);
 		inlines->name_count += inlines->lists.list[at].count;
 	}
 }
@@ -118,20 +118,20 @@ static void add_batch(struct inline_names *inlines, const struct inline_tools *t
 	if (file)
 		modules_note_unread(tools->modules, refs[0].module, file);
 	for (uint32_t i = 0; i < count; i++) {
-		struct found_there there = {NULL, NULL, 0, 0};
+		struct place_result result = {NULL, NULL, 0, 0};
 
 		if (is_known)
-			there.count = found.counts[i];
-		if (there.count)
-			there.names = found.names + first;
+			result.count = found.counts[i];
+		if (result.count)
+			result.names = found.names + first;
 		/* sources are incomplete if memory ran out */
 		if (is_known && source < found.source_count) {
-			there.sources = found.sources + source;
-			there.source_count = found.source_count - source;
+			result.sources = found.sources + source;
+			result.source_count = found.source_count - source;
 		}
-		add_list(inlines, tools, refs[i], &there);
-		first += there.count;
-		source += there.count + 1;
+		add_list(inlines, tools, refs[i], &result);
+		first += result.count;
+		source += result.count + 1;
 	}
 	inlined_names_release(&found);
 }

@@ -94,8 +94,7 @@ struct jitdump {
 	uint64_t frames_bytes;
 	struct jit_frames *pending; /* information for the next code; NULL: none */
 	uint32_t pending_at; /* index of `pending` in `frames`; NONE: it describes nothing yet */
-	struct quota_share
-		*pending_share; /* share of its memory; NULL: a share of an earlier read */
+	struct quota_share *pending_share; /* gave its memory; NULL: that of an earlier read */
 	uint64_t refused_frames;
 };
 
@@ -244,19 +243,20 @@ static int add_code(struct jitdump *d, uint64_t start, uint64_t size, uint32_t n
 	return link_code(d, d->code_count++, share);
 }
 
-/* Finds the newest code at `address`; NONE: there is none. */
-static uint32_t newest_at(const struct jitdump *d, uint64_t address)
+/* Returns the next older code at `address` from link `*at` on, or NULL; counts down `*left` steps.
+ */
+static const struct code *next_at(const struct jitdump *d, uint64_t address, uint32_t *at,
+				  unsigned int *left)
 {
-	unsigned int steps = 0;
+	while (*at != NONE && *left > 0) {
+		const struct code *code = &d->codes[d->links[*at].code];
 
-	for (uint32_t at = newest_on(d, address); at != NONE && steps < JITDUMP_MAX_STEPS;
-	     at = d->links[at].older, steps++) {
-		const struct code *code = &d->codes[d->links[at].code];
-
+		(*left)--;
+		*at = d->links[*at].older;
 		if (code->start <= address && address < code->end)
-			return d->links[at].code;
+			return code;
 	}
-	return NONE;
+	return NULL;
 }
 
 /*
@@ -306,10 +306,9 @@ static int on_load(struct jitdump *d, const char *bytes, size_t have, struct quo
 }
 
 /* Returns the call-frame information that code keeps when all of it moves; NONE: there is none. */
-static uint32_t frames_moved(const struct jitdump *d, uint32_t number, const struct move *move)
+static uint32_t frames_moved(const struct jitdump *d, const struct code *code,
+			     const struct move *move)
 {
-	const struct code *code = &d->codes[number];
-
 	if (code->frames == NONE || move->from != code->start ||
 	    move->size != code->end - code->start || jit_frames_are_placed(d->frames[code->frames]))
 		return NONE;
@@ -318,16 +317,19 @@ static uint32_t frames_moved(const struct jitdump *d, uint32_t number, const str
 
 static int on_move(struct jitdump *d, const char *bytes, size_t have, struct quota_share *share)
 {
+	unsigned int left = JITDUMP_MAX_STEPS;
+	const struct code *code;
 	struct move move;
-	uint32_t code;
+	uint32_t at;
 
 	if (have < sizeof(move))
 		return -ENOEXEC;
 	memcpy(&move, bytes, sizeof(move));
-	code = newest_at(d, move.from);
-	return code == NONE ? 0
-			    : add_code(d, move.to, move.size, d->codes[code].name,
-				       frames_moved(d, code, &move), share);
+	at = newest_on(d, move.from);
+	code = next_at(d, move.from, &at, &left);
+	return code ? add_code(d, move.to, move.size, code->name, frames_moved(d, code, &move),
+			       share)
+		    : 0;
 }
 
 /* Reads `size` bytes of data at `offset` of the file. */
@@ -499,17 +501,15 @@ uint64_t jitdump_refused_frames(const struct jitdump *d)
 static uint32_t generation_of_byte(const struct jitdump *d, uint64_t address, uint64_t time_ns,
 				   unsigned int *steps)
 {
-	unsigned int most = *steps + JITDUMP_MAX_STEPS;
+	unsigned int left = JITDUMP_MAX_STEPS;
+	uint32_t at = newest_on(d, address);
+	const struct code *code;
 
-	for (uint32_t at = newest_on(d, address); at != NONE && *steps < most;
-	     at = d->links[at].older, (*steps)++) {
-		const struct code *code = &d->codes[d->links[at].code];
-
-		if (code->generation && code->time <= time_ns && code->start <= address &&
-		    address < code->end)
-			return code->generation;
-	}
-	return 0;
+	do
+		code = next_at(d, address, &at, &left);
+	while (code && (!code->generation || code->time > time_ns));
+	*steps += JITDUMP_MAX_STEPS - left;
+	return code ? code->generation : 0;
 }
 
 static bool has_latest_only(const struct jitdump *d)
@@ -535,20 +535,16 @@ static const struct code *find_code(const struct jitdump *d, uint64_t address, u
 {
 	uint32_t last =
 		generation == 0 || generation > d->began_count ? 0 : d->began[generation - 1];
-	const struct code *oldest = NULL;
-	unsigned int most = *steps + JITDUMP_MAX_STEPS;
+	const struct code *oldest = NULL, *code;
+	unsigned int left = JITDUMP_MAX_STEPS;
+	uint32_t at = newest_on(d, address);
 
-	for (uint32_t at = newest_on(d, address); at != NONE && *steps < most;
-	     at = d->links[at].older, (*steps)++) {
-		uint32_t number = d->links[at].code;
-		const struct code *code = &d->codes[number];
-
-		if (address < code->start || address >= code->end)
-			continue;
+	while ((code = next_at(d, address, &at, &left))) {
 		oldest = code;
-		if (generation > d->began_count || (generation && number <= last))
+		if (generation > d->began_count || (generation && code - d->codes <= last))
 			break;
 	}
+	*steps += JITDUMP_MAX_STEPS - left;
 	return oldest;
 }
 

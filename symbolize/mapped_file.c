@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +56,19 @@ static bool is_same(const struct open_job *job)
 	return !job->mapped.inode || job->file.st.st_ino == job->mapped.inode;
 }
 
-/* Opens `path` if it is the mapped file. `length` is snprintf's result. */
-static void try_path(struct open_job *job, const char *path, int length)
+/* Opens the file at this path if it is the mapped one. */
+__attribute__((format(printf, 2, 3))) static void try_path(struct open_job *job, const char *format,
+							   ...)
 {
 	struct opened_file *file = &job->file;
+	char path[PATH_MAX + 64];
+	va_list args;
+	int length;
 
-	if (length < 0 || length >= PATH_MAX + 64) {
+	va_start(args, format);
+	length = vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	if (length < 0 || length >= (int)sizeof(path)) {
 		file->fd = -ENAMETOOLONG;
 		return;
 	}
@@ -76,40 +84,34 @@ static void try_path(struct open_job *job, const char *path, int length)
 /* Tries the path in the root folder of the process, then in ours. */
 static void try_paths(struct open_job *job, const char *suffix)
 {
-	char path[PATH_MAX + 64];
-
 	if (job->mapped.pid > 0)
-		try_path(job, path,
-			 snprintf(path, sizeof(path), "/proc/%d/root%s%s", (int)job->mapped.pid,
-				  job->path, suffix));
+		try_path(job, "/proc/%d/root%s%s", (int)job->mapped.pid, job->path, suffix);
 	if (job->file.fd < 0)
-		try_path(job, path, snprintf(path, sizeof(path), "%s%s", job->path, suffix));
+		try_path(job, "%s%s", job->path, suffix);
 }
 
 /* Tries the executable of the process, also a deleted one. */
 static void try_executable(struct open_job *job)
 {
 	char path[64], target[PATH_MAX + sizeof(MAPPED_FILE_DELETED)];
-	int size = snprintf(path, sizeof(path), "/proc/%d/exe", (int)job->mapped.pid);
-	ssize_t got = readlink(path, target, sizeof(target) - 1);
 	size_t length = strlen(job->path);
+	ssize_t got;
 
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)job->mapped.pid);
+	got = readlink(path, target, sizeof(target) - 1);
 	if (got < 0)
 		return;
 	target[got] = '\0';
 	if (strncmp(target, job->path, length) == 0 &&
 	    (target[length] == '\0' || strcmp(target + length, MAPPED_FILE_DELETED) == 0))
-		try_path(job, path, size);
+		try_path(job, "%s", path);
 }
 
 /* Tries the mapping: works for deleted files and for files in other mount namespaces. */
 static void try_mapping(struct open_job *job)
 {
-	char path[64];
-
-	try_path(job, path,
-		 snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-			  (int)job->mapped.pid, job->mapped.start, job->mapped.end));
+	try_path(job, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)job->mapped.pid,
+		 job->mapped.start, job->mapped.end);
 	job->file.was_denied = false; /* optional privilege */
 }
 

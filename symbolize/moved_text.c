@@ -17,7 +17,7 @@
 
 #define PAGE TEXT_PAGE
 #define ADDRESS_END (UINT64_C(1) << 56) /* end of user addresses */
-#define LOOKS_MAX 16u                   /* segments of one file that may contain an address */
+#define COMPARED_MAX 16u                /* segments of one file that may contain an address */
 #define SHOWN_MAX 16u                   /* segments that one mapping may show */
 
 /* ---- candidates: near mappings ---- */
@@ -138,8 +138,8 @@ struct comparison {
 struct compare_job {
 	struct bounded_job job;
 	struct comparison what;
-	int memory_fd;       /* open memory; -1: read by pid */
-	uint32_t looks_left; /* segments of the file that may still be compared */
+	int memory_fd;          /* open memory; -1: read by pid */
+	uint32_t compares_left; /* segments of the file that may still be compared */
 	/* results */
 	bool is_elsewhere, is_equal, is_unread, is_denied;
 	struct map_entry found;
@@ -230,9 +230,10 @@ static bool try_segment(struct compare_job *job, const struct elf_segment *s, ui
 
 	if (text.from < job->what.entry.end && text.to > job->what.entry.start)
 		job->is_elsewhere = false;
-	if (job->what.address < text.from || job->what.address >= text.to || job->looks_left == 0)
+	if (job->what.address < text.from || job->what.address >= text.to ||
+	    job->compares_left == 0)
 		return false;
-	job->looks_left--;
+	job->compares_left--;
 	from = larger_of(from, job->what.entry.start);
 	if (text.to > job->what.entry.end || to > job->what.entry.end)
 		to = job->what.entry.end;
@@ -312,7 +313,7 @@ static enum moved_text_answer compare(struct modules *modules, const struct comp
 
 	if (job) {
 		job->what = *what;
-		job->looks_left = LOOKS_MAX;
+		job->compares_left = COMPARED_MAX;
 		job->memory_fd = memory_fd;
 		err = modules_call(modules, what->entry.near_module, &job->job);
 	}
@@ -387,7 +388,7 @@ static uint64_t hash_pages(struct hash_job *job, uint64_t from, uint64_t to)
 static void run_hash(struct bounded_job *opaque)
 {
 	struct hash_job *job = (struct hash_job *)opaque;
-	uint32_t looks_left = LOOKS_MAX;
+	uint32_t compares_left = COMPARED_MAX;
 	struct elf_segments segments;
 	struct elf_file file;
 
@@ -395,14 +396,14 @@ static void run_hash(struct bounded_job *opaque)
 	if (elf_file_open(&file, job->job.fd) != 0)
 		return;
 	if (elf_file_read_segments(&file, &segments) == 0) {
-		for (uint32_t i = 0; i < segments.count && looks_left > 0; i++) {
+		for (uint32_t i = 0; i < segments.count && compares_left > 0; i++) {
 			const struct elf_segment *s = &segments.list[i];
 			uint64_t from = larger_of(s->offset, job->from);
 			uint64_t to = smaller_of(s->offset + s->size, job->to);
 
 			if (!s->is_executable || from >= to)
 				continue;
-			looks_left--;
+			compares_left--;
 			if (hash_pages(job, from, to) == job->hash)
 				job->answer = MOVED_TEXT_IS_OF_FILE;
 		}

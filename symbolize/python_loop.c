@@ -2,6 +2,7 @@
 #include "symbolize/python_loop.h"
 
 #include <string.h>
+#include "symbolize/cfi_private.h"
 
 #define PIECES 16384 /* pieces of the code segment, one bit each */
 /*
@@ -152,45 +153,34 @@ static uint64_t find_end(const struct cfi_table *table, uint64_t fde, uint64_t s
 
 /*
  * Visits the functions of the search table. Inside a process the end of the frame section is
- * unknown, and memory behind it may be unreadable. Format: version 1, counts as udata4, entries as
- * sdata4 from its start (Linux Standard Base, .eh_frame_hdr).
+ * unknown, and memory behind it may be unreadable.
  */
-static bool visit_index(struct search *s)
+static void visit_index(struct search *s, const struct cfi_pairs *pairs)
 {
 	const struct cfi_table *t = s->table;
-	uint32_t count;
 
-	if (!t->index || t->index_size < 12 || t->index[0] != 1 || t->index[2] != 0x03 ||
-	    t->index[3] != 0x3b)
-		return false;
-	memcpy(&count, t->index + 8, sizeof(count));
-	if (count > (t->index_size - 12) / 8)
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		int32_t entry[4] = {0}; /* start and FDE, of this entry and the next */
-		uint64_t start, limit = s->loop->module_end, fde;
+	for (uint64_t i = 0; i < pairs->count; i++) {
+		uint64_t start = cfi_pair_address(t, pairs, i, 0), limit = s->loop->module_end;
+		uint64_t fde = cfi_pair_address(t, pairs, i, 4) - t->frames_address;
 
-		memcpy(entry, t->index + 12 + (size_t)i * 8, i + 1 < count ? 16 : 8);
-		start = t->index_address + (uint64_t)(int64_t)entry[0];
-		fde = t->index_address + (uint64_t)(int64_t)entry[1] - t->frames_address;
-		if (i + 1 < count)
-			limit = t->index_address + (uint64_t)(int64_t)entry[2];
-		if (limit > s->loop->module_end)
-			limit = s->loop->module_end;
+		if (i + 1 < pairs->count && cfi_pair_address(t, pairs, i + 1, 0) < limit)
+			limit = cfi_pair_address(t, pairs, i + 1, 0);
 		if (note_part(s, start, limit, fde))
 			s->loop->parts[s->loop->count - 1].end = find_end(t, fde, start, limit);
 	}
-	return true;
 }
 
 void python_loop_find_parts(struct python_loop *loop, const struct cfi_table *table,
 			    const uint8_t *code)
 {
 	struct search s = {.loop = loop, .table = table, .code = code, .left = BYTES_MAX};
+	struct cfi_pairs pairs;
 
 	if (loop->module_start >= loop->module_end)
 		return;
 	mark_pieces(&s);
-	if (!visit_index(&s) && !table->index)
+	if (!table->index)
 		cfi_each_function(table, visit, &s);
+	else if (cfi_open_index(table, &pairs))
+		visit_index(&s, &pairs);
 }

@@ -269,7 +269,7 @@ static uint32_t read_number(const struct reader *r, uint64_t object)
  * Returns whether a name tells nothing: "MainThread", or "Dummy-1" of threads that Python did not
  * make.
  */
-static bool says_nothing(const char *name)
+static bool is_default_name(const char *name)
 {
 	static const char dummy[] = "Dummy-";
 
@@ -295,7 +295,7 @@ static bool read_name(struct reader *r, uint64_t thread, struct python_thread_na
 	    !read_object(r, value_place(&table, (uint32_t)layout.tid), &number))
 		return false;
 	out->tid = read_number(r, number);
-	return out->tid && !says_nothing(out->text) && read(r, place, &now, sizeof(now)) &&
+	return out->tid && !is_default_name(out->text) && read(r, place, &now, sizeof(now)) &&
 	       now == name;
 }
 

@@ -150,17 +150,17 @@ static const char *stub(const char *symbol, size_t *length)
 {
 	const char *at = symbol;
 	char *end;
-	unsigned long said;
+	unsigned long claimed;
 
 	*length = strlen(symbol);
 	if (!starts_with(symbol, "_Z"))
 		return symbol;
 	at += 2 + (symbol[2] == 'L');
-	said = isdigit((unsigned char)*at) ? strtoul(at, &end, 10) : 0;
-	if (said <= strlen(DEVICE_STUB) || !starts_with(end, DEVICE_STUB) ||
-	    strnlen(end, said) < said)
+	claimed = isdigit((unsigned char)*at) ? strtoul(at, &end, 10) : 0;
+	if (claimed <= strlen(DEVICE_STUB) || !starts_with(end, DEVICE_STUB) ||
+	    strnlen(end, claimed) < claimed)
 		return symbol;
-	*length = said;
+	*length = claimed;
 	return end;
 }
 

@@ -13,6 +13,7 @@
 #include "symbolize/frame_naming.h"
 #include "symbolize/symbolizer_cfi.h"
 #include "symbolize/util/bounded_call.h"
+#include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_file.h"
 #include "symbolize/util/sorted.h"
 
@@ -32,6 +33,7 @@ struct symbolizer {
 	struct code_bytes code_bytes;
 	struct scan_hint *scan_hints; /* NULL: none yet */
 	struct naming naming;
+	uint64_t time_ns; /* time of the code that is located; 0: now */
 };
 
 struct symbolizer *symbolizer_new(void)
@@ -214,7 +216,7 @@ static struct map_entry find_moved(struct symbolizer *s, struct address_space *s
 	}
 }
 
-/* Locates an address in an entry; generated code by its address alone (naming_locate_jit). */
+/* Locates an address in an entry; generated code by its address alone (jit_code_locate). */
 static struct code_ref place_in(const struct address_space *space, const struct map_entry *entry,
 				uint32_t module, uint64_t address)
 {
@@ -255,11 +257,17 @@ static struct code_ref find_in_entry(struct symbolizer *s, struct address_space 
 	return place_in(space, entry, modules_pin(&s->modules, space->pid, entry), address);
 }
 
+static uint64_t time_of(const struct symbolizer *s)
+{
+	return s->time_ns ? s->time_ns : monotonic_ns();
+}
+
 static struct code_ref name_generated(struct symbolizer *s, const struct address_space *space,
 				      struct code_ref ref)
 {
 	if (ref.module == MODULE_JIT)
-		ref.offset = naming_locate_jit(&s->naming, space->id, space->pid, ref.offset);
+		ref.offset = jit_code_locate(&s->naming.jits, space->id, space->pid, ref.offset,
+					     time_of(s));
 	return ref;
 }
 
@@ -271,7 +279,7 @@ static struct code_ref locate_in_entry(struct symbolizer *s, struct address_spac
 
 void symbolizer_set_time(struct symbolizer *s, uint64_t time_ns)
 {
-	s->naming.time_ns = time_ns;
+	s->time_ns = time_ns;
 }
 
 struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *space,
@@ -362,7 +370,8 @@ static const struct cfi_row *row_of_generated(struct symbolizer *s, struct code_
 
 	if (s->cfi_rows.cost_left == 0)
 		return NULL;
-	is_found = naming_find_jit_row(&s->naming, code.process, code.offset, row) == 0;
+	is_found =
+		jit_code_find_row(&s->naming.jits, code.process, code.offset, time_of(s), row) == 0;
 	s->cfi_rows.cost_left -= (uint32_t)smaller_of(s->cfi_rows.cost_left, row->cost);
 	return is_found ? row : NULL;
 }

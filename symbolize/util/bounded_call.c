@@ -15,8 +15,8 @@
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_thread.h"
 
-#define LOOK_MS 10 /* interval of checks whether a call sleeps */
-#define LATE_LOOK_NS (2 * LOOK_MS * UINT64_C(1000000))
+#define CHECK_MS 10 /* interval of checks whether a call sleeps */
+#define LATE_CHECK_NS (2 * CHECK_MS * UINT64_C(1000000))
 #define NAP_NS (BOUNDED_CALL_NAP_MS * UINT64_C(1000000))
 #define WORKER_STACK (8u << 20) /* address space; unused pages cost nothing */
 #define BUSY_PART 8             /* a call that used 1/8 of its time was computing, not waiting */
@@ -230,7 +230,7 @@ void bounded_caller_keep_capabilities(struct bounded_caller *c)
 
 /* A call without a moment of CPU time. */
 struct nap {
-	uint64_t looked_ns, slept_ns, used_ns;
+	uint64_t checked_ns, slept_ns, used_ns;
 };
 
 /* Returns whether the worker waits for a CPU that others use. */
@@ -244,23 +244,23 @@ static bool is_runnable(pid_t tid)
 
 /*
  * Returns whether the call has slept too long. Requires the worker's lock. If this thread is late,
- * the machine is busy or the process was stopped: then time counts at most LATE_LOOK_NS.
+ * the machine is busy or the process was stopped: then time counts at most LATE_CHECK_NS.
  */
 static bool sleeps_too_long(struct bounded_caller *c, const struct worker *w, struct nap *nap,
 			    uint64_t now)
 {
-	uint64_t used = used_ns(w), since_ns = now - nap->looked_ns;
+	uint64_t used = used_ns(w), since_ns = now - nap->checked_ns;
 	bool is_nap;
 
-	nap->looked_ns = now;
+	nap->checked_ns = now;
 	if (used == nap->used_ns)
-		nap->slept_ns += since_ns < LATE_LOOK_NS ? since_ns : LATE_LOOK_NS;
+		nap->slept_ns += since_ns < LATE_CHECK_NS ? since_ns : LATE_CHECK_NS;
 	is_nap = nap->slept_ns >= NAP_NS;
 	if (used == nap->used_ns && (!is_nap || !is_runnable(w->tid)))
 		return is_nap && nap->slept_ns >= c->sleep_ns / 2;
 	if (used != nap->used_ns && is_nap)
 		c->sleep_ns -= nap->slept_ns < c->sleep_ns ? nap->slept_ns : c->sleep_ns;
-	*nap = (struct nap){.looked_ns = now, .used_ns = used};
+	*nap = (struct nap){.checked_ns = now, .used_ns = used};
 	return false;
 }
 
@@ -272,10 +272,10 @@ static void wait_for_worker(struct bounded_caller *c, struct worker *w, uint64_t
 {
 	bool has_meanwhile = c->meanwhile && c->meanwhile_pid == getpid();
 	uint64_t now = monotonic_ns();
-	struct nap nap = {.looked_ns = now, .used_ns = used_ns(w)};
+	struct nap nap = {.checked_ns = now, .used_ns = used_ns(w)};
 
 	while (w->job && now < deadline) {
-		uint64_t at = now + (has_meanwhile ? BOUNDED_CALL_MEANWHILE_MS : LOOK_MS) *
+		uint64_t at = now + (has_meanwhile ? BOUNDED_CALL_MEANWHILE_MS : CHECK_MS) *
 					    UINT64_C(1000000);
 		struct timespec until;
 

@@ -12,6 +12,7 @@
 #include <link.h>
 #include <unistd.h>
 #include "symbolize/cfi.h"
+#include "find_row.h"
 #include "symbolize/elf_cfi.h"
 
 /* ---- the same rows as libdw ---- */
@@ -241,7 +242,7 @@ static void damaged_tables_are_errors_or_harmless(void **state)
 			t.index_size = prng_below(&p, sizeof(index) + 1);
 			t.index_address = 0x800;
 		}
-		if (cfi_find_row(&t, prng_bits(&p, 14), &row) == 0)
+		if (find_row(&t, prng_bits(&p, 14), &row) == 0)
 			EXPECT(&p, cfi_apply(&row, &r, read_nothing, NULL) <= 0);
 	}
 }
@@ -442,7 +443,7 @@ static int find_in_long_entry(uint32_t size)
 	memcpy(frames, common, sizeof(common));
 	memcpy(frames + sizeof(common), start, sizeof(start));
 	memcpy(frames + sizeof(common) + sizeof(start), code, sizeof(code));
-	err = cfi_find_row(&t, 0x1080, &row);
+	err = find_row(&t, 0x1080, &row);
 	if (err == 0)
 		assert_int_equal(row.cfa_offset, 8);
 	free(frames);
@@ -474,7 +475,7 @@ static void letters_are_bounded(void **state)
 		memcpy(function, start, sizeof(start));
 		memcpy(function + sizeof(start), code, sizeof(code));
 	}
-	assert_int_equal(cfi_find_row(&t, 0x1080, &row), -ENOENT);
+	assert_int_equal(find_row(&t, 0x1080, &row), -ENOENT);
 	free(frames);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 #include "symbolize/cfi.h"
+#include "find_row.h"
 
 #define FRAMES_AT 0x10000
 #define CODE_AT 0x2000
@@ -163,7 +164,7 @@ static int row_at(const struct common *c, struct bytes_of program, uint64_t offs
 	used = 0;
 	put_function(c, put_common(c), at, program);
 	t = table();
-	return cfi_find_row(&t, at + offset, row);
+	return find_row(&t, at + offset, row);
 }
 
 static void expect_cfa(const struct cfi_row *row, uint8_t reg, int32_t offset)
@@ -236,7 +237,7 @@ static void version_1_has_a_byte_for_the_return_address(void **state)
 	put_function(&(struct common){.letters = "", .encoding = ABSOLUTE_8}, start, CODE_AT,
 		     nothing);
 	t = table();
-	assert_int_equal(cfi_find_row(&t, CODE_AT, &row), 0);
+	assert_int_equal(find_row(&t, CODE_AT, &row), 0);
 	expect_cfa(&row, CFI_RSP, 8);
 }
 
@@ -278,7 +279,7 @@ static void augmentations(void **state)
 		put(BYTES(0x0e, 16).at, 2);
 		end_entry(start, false);
 		t = table();
-		assert_int_equal(cfi_find_row(&t, CODE_AT, &row), 0);
+		assert_int_equal(find_row(&t, CODE_AT, &row), 0);
 		expect_cfa(&row, CFI_RSP, 16);
 	}
 }
@@ -315,11 +316,11 @@ static void debug_frames(void **state)
 	common_at = put_common(&c);
 	put_function(&c, common_at, CODE_AT, nothing);
 	t = table();
-	assert_int_equal(cfi_find_row(&t, CODE_AT, &row), 0);
+	assert_int_equal(find_row(&t, CODE_AT, &row), 0);
 	expect_cfa(&row, CFI_RBP, 16);
 	/* what is marked as .eh_frame marks it is none here */
 	memset(section + common_at + 4, 0, 4);
-	assert_int_not_equal(cfi_find_row(&t, CODE_AT, &row), 0);
+	assert_int_not_equal(find_row(&t, CODE_AT, &row), 0);
 	is_debug_frame = false;
 }
 
@@ -345,7 +346,7 @@ static void terminators_in_the_middle(void **state)
 	t = table();
 	assert_int_equal(cfi_each_function(&t, count_function, &functions), 0);
 	assert_int_equal(functions, 2);
-	assert_int_equal(cfi_find_row(&t, CODE_AT + CODE_SIZE, &row), 0);
+	assert_int_equal(find_row(&t, CODE_AT + CODE_SIZE, &row), 0);
 	expect_cfa(&row, CFI_RSP, 16);
 	/* an entry that ends behind the section ends the list */
 	put_u32(1000);
@@ -407,32 +408,32 @@ static void by_the_search_table(void **state)
 	t.index = index;
 	t.index_address = INDEX_AT;
 	t.index_size = make_index(index, 0x3b, 3, pairs, 3);
-	assert_int_equal(cfi_find_row(&t, CODE_AT - 1, &row), -ENOENT);
+	assert_int_equal(find_row(&t, CODE_AT - 1, &row), -ENOENT);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(cfi_find_row(&t, pairs[i][0], &row), 0);
+		assert_int_equal(find_row(&t, pairs[i][0], &row), 0);
 		expect_cfa(&row, CFI_RSP, 16 + i);
-		assert_int_equal(cfi_find_row(&t, pairs[i][0] + CODE_SIZE - 1, &row), 0);
+		assert_int_equal(find_row(&t, pairs[i][0] + CODE_SIZE - 1, &row), 0);
 		expect_cfa(&row, CFI_RSP, 16 + i);
 	}
-	assert_int_equal(cfi_find_row(&t, CODE_AT + 2 * CODE_SIZE, &row), -ENOENT);
+	assert_int_equal(find_row(&t, CODE_AT + 2 * CODE_SIZE, &row), -ENOENT);
 	/* a function that is not in the section */
 	pairs[1][1] = FRAMES_AT + used;
 	make_index(index, 0x3b, 3, pairs, 3);
-	assert_int_equal(cfi_find_row(&t, pairs[1][0], &row), -EBADMSG);
+	assert_int_equal(find_row(&t, pairs[1][0], &row), -EBADMSG);
 	pairs[1][1] = FRAMES_AT - 8;
 	make_index(index, 0x3b, 3, pairs, 3);
-	assert_int_equal(cfi_find_row(&t, pairs[1][0], &row), -EBADMSG);
+	assert_int_equal(find_row(&t, pairs[1][0], &row), -EBADMSG);
 	/* more entries than there are, in memory that ends there; another encoding */
 	t.index_size = make_index(index, 0x3b, 4, pairs, 3);
 	copy = malloc(t.index_size);
 	assert_non_null(copy);
 	memcpy(copy, index, t.index_size);
 	t.index = copy;
-	assert_int_equal(cfi_find_row(&t, CODE_AT, &row), -EBADMSG);
+	assert_int_equal(find_row(&t, CODE_AT, &row), -EBADMSG);
 	free(copy);
 	t.index = index;
 	make_index(index, 0x1b, 3, pairs, 3);
-	assert_int_equal(cfi_find_row(&t, CODE_AT, &row), -EBADMSG);
+	assert_int_equal(find_row(&t, CODE_AT, &row), -EBADMSG);
 }
 
 /* ---- programs ---- */
