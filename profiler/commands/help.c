@@ -20,7 +20,7 @@ struct topic {
 /* Topics by enum help_topic. Their names are the words of --help in option_table.c. */
 static const struct topic topics[HELP_TOPICS] = {
 	[TOPIC_OUTPUT] =
-		{"Output", "What is written",
+		{"What is written", "What is written",
 		 "A file's extension selects its format, and one run can write several files:\n"
 		 "  .html              a report for the browser: flame graphs and tables\n"
 		 "  .svg               a flame graph as a picture for the browser\n"
@@ -36,7 +36,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "With -o -, stdout carries only the output, and the command's own stdout goes to "
 		 "stderr. In folded stacks, a stack whose weight rounds to 0 is not written; "
 		 "--unit ns keeps all."},
-	[TOPIC_CAPTURES] = {NULL, "Captures, and parts of a run",
+	[TOPIC_CAPTURES] = {"Which part of the run", "Captures, and parts of a run",
 			    "-o FILE.profile keeps the whole run, with names, lines and times. Any "
 			    "other output can be written from it later, on any machine:\n"
 			    "  profile --from run.profile -o run.html\n"
@@ -44,18 +44,8 @@ static const struct topic topics[HELP_TOPICS] = {
 			    "All that is given must hold. The options work on a run as well: then "
 			    "a .profile still has all of it. CPU samples and waits belong to no "
 			    "device and no stream; --kernel keeps the waits for its kernels."},
-	[TOPIC_COMPARE] =
-		{NULL, "Comparing runs",
-		 "What changed from one run to another, and what of it is noise:\n"
-		 "  profile --diff before.profile after.profile -o diff.svg\n"
-		 "  profile --diff old-*.profile -- new-*.profile\n"
-		 "A check for continuous integration:\n"
-		 "  profile --baseline main.profile --fail-above 5% ./app\n"
-		 "  profile --from new.profile --baseline main.profile --fail-above 5%",
-		 "Red is slower, blue is faster, grey is the same or noise. Kernels are matched by "
-		 "name, then without template arguments, then without numbers."},
 	[TOPIC_ATTACH] =
-		{NULL, "Processes that already run",
+		{"Which processes that already run", "Processes that already run",
 		 "With -p, --name or --cgroup in place of a command, processes that run already "
 		 "are profiled, without restarting them, and all that they start:\n"
 		 "  sudo profile -p 1234 -d 30 -o out.html\n"
@@ -65,27 +55,27 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "are processes of the invoking user; with --as-root, all. What measures GPU time "
 		 "is refused."},
 	[TOPIC_GPU] =
-		{"What to measure", "GPU time",
+		{"Where the time goes", "GPU time",
 		 "The time of kernels, copies, sets and migrations of unified memory, as CUPTI "
 		 "reports it, each under the stack of the thread that launched it. It needs CUPTI "
 		 "of CUDA 11.8 or later, which is found at run time, and no privilege.",
 		 "CPU and GPU time add up in one graph even where they overlap: its width is CPU "
 		 "time plus GPU time, not wall time. Time that no launch explains is under [launch "
 		 "not captured]. The summary compares all sums with CUPTI's own."},
-	[TOPIC_CPU] = {NULL, "CPU time",
-		       "A clock on each CPU takes the stack of the command's thread that runs "
-		       "there, and of all its descendants. Each sample is one period of that "
-		       "clock: 20 ms at 50 Hz. No frame pointers are needed.",
-		       "Threads that sleep have no samples; --wall shows where, and what they wait "
-		       "for. Samples end with the command."},
 	[TOPIC_GRAPHS] =
 		{NULL, "CUDA graphs",
 		 "Work of a graph's node is under two stacks: where the graph was launched and, "
 		 "below [graph node captured at], where the node was captured or added.",
 		 "Recording each node costs the GPU 0.23 us per kernel (H100). With --graph graph "
 		 "each launch of a graph is one [GPU_Graph], for 0.02 us per kernel."},
+	[TOPIC_CPU] = {NULL, "CPU time",
+		       "A clock on each CPU takes the stack of the command's thread that runs "
+		       "there, and of all its descendants. Each sample is one period of that "
+		       "clock: 20 ms at 50 Hz. No frame pointers are needed.",
+		       "Threads that sleep have no samples; --wall shows where, and what they wait "
+		       "for. Samples end with the command."},
 	[TOPIC_WAITS] =
-		{NULL, "Waiting",
+		{"Why threads and GPUs wait", "Waiting",
 		 "--waits adds the time that threads spend in calls that wait for the GPU, as "
 		 "[waiting for GPU] under the call, and below it what ran at that time and where "
 		 "that was launched.",
@@ -94,6 +84,32 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "time and no wait: its samples are below [spinning for GPU] where work ran. With "
 		 "-gpu-only, which has no CPU time, it is all a wait. Waiting is a third kind of "
 		 "time in the graph, and the summary lists it separately."},
+	[TOPIC_KERNELS] = {"Why kernels take long", "Kernels",
+			   "Three looks at a kernel, from cheap to costly: how much of the GPU its "
+			   "launch can use, why its warps stall and at which lines, and hardware "
+			   "counters of some of its launches.",
+			   "docs/stalls.md and docs/counters.md explain the numbers, what they "
+			   "cost, and which permission they need."},
+	[TOPIC_CALLS] =
+		{"What calls and memory do", "Calls and memory",
+		 "Sums of all calls of CUDA's runtime and driver, also of those that launch "
+		 "nothing; and the memory that they allocate.",
+		 "--weight peak and --weight left draw memory by the stacks that allocated it."},
+	[TOPIC_LIVE] = {"What happens now, and who is told", "While it runs, and afterwards",
+			"The terminal, metrics for Prometheus, spans for OpenTelemetry, and "
+			"engines that keep profiles.",
+			"The helper that sends is a process of its own without capabilities. A "
+			"slow receiver never holds up the program."},
+	[TOPIC_COMPARE] =
+		{"What changed", "Comparing runs",
+		 "What changed from one run to another, and what of it is noise:\n"
+		 "  profile --diff before.profile after.profile -o diff.svg\n"
+		 "  profile --diff old-*.profile -- new-*.profile\n"
+		 "A check for continuous integration:\n"
+		 "  profile --baseline main.profile --fail-above 5% ./app\n"
+		 "  profile --from new.profile --baseline main.profile --fail-above 5%",
+		 "Red is slower, blue is faster, grey is the same or noise. Kernels are matched by "
+		 "name, then without template arguments, then without numbers."},
 	[TOPIC_NAMES] =
 		{"Stacks and names", "Stacks and names",
 		 "Names come from symbols of files, separate debug files, debuginfod servers (with "

@@ -30,12 +30,13 @@ static const char *const walls[] = {"user", "kernel", NULL};
 static const char *const stalls[] = {"kernels", "exact", NULL};
 static const char *const sides[] = {"before", "after", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
-static const char *const topics[] = {
-	"output", "captures", "compare",   "attach",      "gpu",  "cpu",  "graphs", "waits",
-	"names",  "python",   "privilege", "diagnostics", "exit", "help", "all",    NULL};
+static const char *const topics[] = {"output",  "captures", "attach",  "gpu",       "graphs",
+				     "cpu",     "waits",    "kernels", "calls",     "live",
+				     "compare", "names",    "python",  "privilege", "diagnostics",
+				     "exit",    "help",     "all",     NULL};
 
 const struct option_entry option_table[] = {
-	/* ---- output ---- */
+	/* ---- what is written ---- */
 	{OPTION('o', "output", TOPIC_OUTPUT), .set = set_output, TAKES(ARGUMENT_FILE, "FILE", NULL),
 	 HELP("output file, - for stdout; may be repeated",
 	      "The default is merged_trace.folded. The file is replaced when the new contents are "
@@ -47,53 +48,7 @@ const struct option_entry option_table[] = {
 	{OPTION(OPT_FORMAT, "format", TOPIC_OUTPUT), .set = set_format,
 	 TAKES(ARGUMENT_WORD, "NAME", formats),
 	 HELP("the format, whatever the file's extension", "For all files of the run.")},
-	{OPTION(OPT_UNIT, "unit", TOPIC_OUTPUT), SET(set_word, options.unit),
-	 TAKES(ARGUMENT_WORD, "UNIT", units),
-	 HELP("weights in samples (default), us or ns",
-	      "For folded stacks; all other formats have nanoseconds.")},
-	{OPTION(OPT_BY, "by", TOPIC_OUTPUT), .take = take_by, TAKES(ARGUMENT_WORDS, "PARTS", parts),
-	 HELP("root frames: rank,process,thread,device,context,stream",
-	      "Any of them, in the order given, separated by commas.")},
-	{OPTION(OPT_FLAME, "flame", TOPIC_OUTPUT), FLAG(options.root_at_bottom),
-	 HELP("in pictures, draw callees above callers", NULL)},
-	{OPTION(OPT_OPEN, "open", TOPIC_OUTPUT), FLAG(options.open),
-	 HELP("show the report or picture in the browser",
-	      "The first .html or .svg, when it is written; with $BROWSER or xdg-open.")},
-	{OPTION(OPT_REPORT, "report", TOPIC_OUTPUT), FLAG(options.report),
-	 HELP("print where most of the time went",
-	      "Ten lines each for kernels, copies, launch sites, functions and waits; losses, and "
-	      "the cost of profiling. Also with -q.")},
-	{OPTION(OPT_LIVE, "live", TOPIC_OUTPUT), FLAG(run.live), .is_of_run = true,
-	 HELP("show once a second what the command does",
-	      "In a block at the bottom of the terminal, below the command's output: how busy each "
-	      "GPU is, and what took most of the time so far. Where stderr is not a terminal, it "
-	      "prints one line per second. Also with -q.")},
-	{OPTION(OPT_PROMETHEUS, "prometheus", TOPIC_OUTPUT), .set = set_prometheus,
-	 TAKES(ARGUMENT_FILE, "FILE", NULL), .is_of_run = true,
-	 HELP("also write metrics there, every five seconds",
-	      "In Prometheus's text format, for node_exporter's textfile collector: kernels, "
-	      "copies, launches, errors by process, device and kernel, at most 200 kernels. "
-	      "docs/metrics.md lists them.")},
-	{OPTION(OPT_OTLP, "otlp", TOPIC_OUTPUT), .set = set_spans,
-	 TAKES(ARGUMENT_FILE, "WHERE", NULL),
-	 HELP("also write OpenTelemetry spans of calls and GPU work",
-	      "To a file, as lines of OTLP JSON, or as protocol buffers if its name ends with .pb; "
-	      "to a collector, http://HOST:4318, when the run is over; or with env to the one in "
-	      "OTEL_EXPORTER_OTLP_ENDPOINT. In the trace that TRACEPARENT names, or in one of its "
-	      "own. May be repeated. docs/otlp.md describes the spans.")},
-	{OPTION(OPT_OTLP_STACKS, "otlp-stacks", TOPIC_OUTPUT), FLAG(options.span_stacks),
-	 HELP("give the spans of calls their stacks, too", NULL)},
-	{OPTION(OPT_PUSH, "push", TOPIC_OUTPUT), .take = take_push,
-	 TAKES(ARGUMENT_TEXT, "URL", NULL),
-	 HELP("push the profile to an engine that keeps profiles",
-	      "Pyroscope: http://HOST:4040; Parca: parca+http://HOST:7070; OpenTelemetry: "
-	      "otlp+http://HOST:4318. Or https. May be repeated. docs/push.md has the details, and "
-	      "variables for the service's name and for credentials.")},
-	{OPTION(OPT_PUSH_LABEL, "push-label", TOPIC_OUTPUT), .take = take_push_label,
-	 TAKES(ARGUMENT_TEXT, "K=V", NULL),
-	 HELP("a label of the profile that is pushed; repeats", NULL)},
-	/* ---- captures, and parts of a run ---- */
-	{OPTION(OPT_FROM, "from", TOPIC_CAPTURES), .take = options_add_capture,
+	{OPTION(OPT_FROM, "from", TOPIC_OUTPUT), .take = options_add_capture,
 	 TAKES(ARGUMENT_FILE, "FILE", NULL), .is_of_files = true,
 	 HELP("read captures or a trace, and run no command",
 	      "A capture (-o FILE.profile) holds a whole run, and makes every other output, here "
@@ -102,6 +57,55 @@ const struct option_entry option_table[] = {
 	      "in --from cap.*.profile, are the ranks of a job, and are merged; --by rank keeps "
 	      "them apart. Traces without a rank, as in --from app-*.trace, are processes of one "
 	      "program; --by process keeps them apart.")},
+	{OPTION(OPT_UNIT, "unit", TOPIC_OUTPUT), SET(set_word, options.unit),
+	 TAKES(ARGUMENT_WORD, "UNIT", units),
+	 HELP("weights in samples (default), us or ns",
+	      "For folded stacks; all other formats have nanoseconds.")},
+	{OPTION(OPT_BY, "by", TOPIC_OUTPUT), .take = take_by, TAKES(ARGUMENT_WORDS, "PARTS", parts),
+	 HELP("root frames: rank,process,thread,device,context,stream",
+	      "Any of them, in the order given, separated by commas.")},
+	{OPTION(OPT_WEIGHT, "weight", TOPIC_OUTPUT), .take = take_weight,
+	 TAKES(ARGUMENT_WORD, "WHAT", weights),
+	 HELP("draw stacks by time (default), bytes, or a counter",
+	      "peak: what was allocated when most was; left: what was never freed; each of device, "
+	      "managed and pinned memory. Both imply --alloc. Or the name of a metric that "
+	      "--metrics reads and that ends in .sum: each stack has the mean of its measured "
+	      "launches times all of them. Reports of whole runs offer all of these without it.")},
+	{OPTION(OPT_FLAME, "flame", TOPIC_OUTPUT), FLAG(options.root_at_bottom),
+	 HELP("in pictures, draw callees above callers", NULL)},
+	{OPTION(OPT_OPEN, "open", TOPIC_OUTPUT), FLAG(options.open),
+	 HELP("show the report or picture in the browser",
+	      "The first .html or .svg, when it is written; with $BROWSER or xdg-open.")},
+	/* ---- which part of the run ---- */
+	{OPTION(OPT_DELAY, "delay", TOPIC_CAPTURES), .take = take_delay,
+	 TAKES(ARGUMENT_TEXT, "TIME", NULL), .is_of_run = true,
+	 HELP("begin to record this long after the command's start",
+	      "In seconds, or in ns, us, ms, s or m; or \"start\": until --control reads start. "
+	      "What began before is left out.")},
+	{OPTION('d', "duration", TOPIC_CAPTURES), .take = take_duration,
+	 TAKES(ARGUMENT_TEXT, "TIME", NULL), .is_of_run = true,
+	 HELP("record for this long, then write the result",
+	      "The command goes on undisturbed, and profile ends with it, with its exit status. "
+	      "What began in this time is in the result as a whole.")},
+	{OPTION(OPT_RANGE, "range", TOPIC_CAPTURES), .take = take_range,
+	 TAKES(ARGUMENT_TEXT, "NAME", NULL), .is_of_run = true,
+	 HELP("record only while the NVTX range NAME is open",
+	      "Or domain:message, as --nvtx shows it; cudaProfilerApi: between cudaProfilerStart "
+	      "and cudaProfilerStop. Of each process, what any thread does meanwhile: GPU work "
+	      "launched then, CPU samples. Several add up.")},
+	{OPTION(OPT_LAST, "last", TOPIC_CAPTURES), .take = take_last,
+	 TAKES(ARGUMENT_TEXT, "TIME", NULL), .is_of_run = true,
+	 HELP("keep only the last TIME of the run (flight recorder)",
+	      "At the end, and at each snapshot (kill -USR2, --control), the files have what began "
+	      "in the last TIME before that moment. The run may take days: 256 MiB are kept at "
+	      "most; if they hold less than TIME, a message says how long.")},
+	{OPTION(OPT_CONTROL, "control", TOPIC_CAPTURES), SET(set_text_once, run.control),
+	 TAKES(ARGUMENT_FILE, "FIFO", NULL), .is_of_run = true,
+	 HELP("read start, snapshot and stop from a FIFO as it runs",
+	      "A line each. start ends the time of --delay, which may be without end: --delay "
+	      "start. snapshot writes the result so far to all files of -o, with a number before "
+	      "the extension: out.1.html. stop ends the recording as -d does. The FIFO is made if "
+	      "it is not there.")},
 	{OPTION(OPT_TIME, "time", TOPIC_CAPTURES), .take = take_time,
 	 TAKES(ARGUMENT_TEXT, "A..B", NULL),
 	 HELP("only this time: 1.5..2, 500ms.., ..10s",
@@ -124,7 +128,166 @@ const struct option_entry option_table[] = {
 	{OPTION(OPT_KERNEL, "kernel", TOPIC_CAPTURES), SET(set_match, options.view.slice.kernel),
 	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
 	 HELP("only kernels with such a name, and waits for them", NULL)},
-	/* ---- comparing runs ---- */
+	/* ---- which processes that already run ---- */
+	{OPTION('p', "pid", TOPIC_ATTACH), .take = take_pids, TAKES(ARGUMENT_TEXT, "PIDS", NULL),
+	 .is_of_run = true,
+	 HELP("profile these running processes, not a command",
+	      "And their descendants, until they have ended, Ctrl-C, or for the time of -d. "
+	      "Numbers separated by commas; may be repeated. They go on as before. A library is "
+	      "loaded into those that use CUDA, and is off again at the end. Needs root, or "
+	      "CAP_BPF and CAP_PERFMON. docs/attach.md has the details.")},
+	{OPTION(OPT_NAME, "name", TOPIC_ATTACH), SET(set_pattern_once, attach.name),
+	 TAKES(ARGUMENT_TEXT, "REGEX", NULL), .is_of_run = true,
+	 HELP("all running processes with such a name",
+	      "An extended regular expression, which matches anywhere in the kernel's name of the "
+	      "process, as for pgrep, in what it was started as or its title, or in the name of "
+	      "the script or module that an interpreter runs: train.py. Without folders, unless "
+	      "the expression has a slash.")},
+	{OPTION(OPT_CGROUP, "cgroup", TOPIC_ATTACH), SET(set_text_once, attach.cgroup),
+	 TAKES(ARGUMENT_FILE, "PATH", NULL), .is_of_run = true,
+	 HELP("all running processes of a cgroup, and of those in it",
+	      "A folder below /sys/fs/cgroup, or a path as in /proc/PID/cgroup.")},
+	{OPTION(OPT_NO_INJECT, "no-inject", TOPIC_ATTACH), FLAG(no_inject), .is_of_run = true,
+	 HELP("load nothing into running processes: no GPU time",
+	      "With -p, --name or --cgroup. Calls of CUDA are timed instead, by probes.")},
+	/* ---- where the time goes ---- */
+	{OPTION(OPT_GPU_ONLY, "gpu-only", TOPIC_GPU), SET(set_off, run.measure.samples_cpu),
+	 .takes_one_dash = true,
+	 HELP("GPU time only, under the stacks that launched it",
+	      "A run has no CPU samples then; --waits adds waiting all the same. With --from, it "
+	      "leaves out waiting, timed calls and idle time, too.")},
+	{OPTION(OPT_KERNELS_ONLY, "kernels-only", TOPIC_GPU), FLAG(run.measure.kernels_only),
+	 .is_of_run = true, HELP("of GPU work, only kernels: no copies, sets, allocations", NULL)},
+	{OPTION(OPT_UNIFIED_MEMORY, "unified-memory", TOPIC_GPU), FLAG(run.measure.unified_memory),
+	 .is_of_run = true,
+	 HELP("migrations and page faults of unified memory, too",
+	      "CUPTI slows down programs that migrate much: one that does nothing else took 1.6 "
+	      "times as long.")},
+	{OPTION(OPT_NVTX, "nvtx", TOPIC_GPU), FLAG(run.measure.nvtx), .is_of_run = true,
+	 HELP("show NVTX ranges as frames of launch stacks",
+	      "A range is inside the function that opened it. CPU samples have none.")},
+	{OPTION(OPT_MAX_OVERHEAD, "max-overhead", TOPIC_GPU), .take = take_max_overhead,
+	 TAKES(ARGUMENT_TEXT, "PCT", NULL), .is_of_run = true,
+	 HELP("launch stacks take at most this % of a thread's time",
+	      "From 0.1 to 100. Where they would take more, a random part of the launches has a "
+	      "stack, and the GPU time of the others is spread over those of the same kernel and "
+	      "thread: totals stay exact. The summary says how many, and the error.")},
+	{OPTION(OPT_GRAPH, "graph", TOPIC_GRAPHS), .set = set_graph,
+	 TAKES(ARGUMENT_WORD, "HOW", graphs), .is_of_run = true,
+	 HELP("CUDA graphs by node (default) or as a whole (graph)",
+	      "device: by node, and also graphs that kernels launch, which take 16 MiB of GPU "
+	      "memory for each context.")},
+	{OPTION(OPT_CPU_ONLY, "cpu-only", TOPIC_CPU), SET(set_off, run.measure.traces_gpu),
+	 .takes_one_dash = true,
+	 HELP("CPU samples only; nothing is loaded into the command", NULL)},
+	{OPTION('F', "freq", TOPIC_CPU), .take = take_frequency, TAKES(ARGUMENT_TEXT, "HZ", NULL),
+	 .is_of_run = true,
+	 HELP("CPU samples per second on each CPU (default 50)", "From 1 to 10000.")},
+	{.id = 'F', .name = "frequency", .kind = ARGUMENT_TEXT},
+	{.id = 'F', .name = "rate", .kind = ARGUMENT_TEXT},
+	{.id = 'F', .name = "sampling-frequency", .kind = ARGUMENT_TEXT},
+	{OPTION(OPT_THREAD_ORIGIN, "thread-origin", TOPIC_CPU), FLAG(run.measure.thread_origin),
+	 .is_of_run = true,
+	 HELP("show threads below the stacks that created them",
+	      "Needs root or the capabilities that CPU samples of the whole tree need.")},
+	/* ---- why threads and GPUs wait ---- */
+	{OPTION(OPT_WALL, "wall", TOPIC_WAITS), .set = set_wall,
+	 TAKES(ARGUMENT_WORD, "STACKS", walls), .is_optional = true, .is_of_run = true,
+	 HELP("time off the CPU, too: blocked in what, or runnable",
+	      "Each thread's time adds up to its life. Waits for the GPU are split as with "
+	      "--waits. --wall=kernel: with the operating system's functions that it waits in. "
+	      "Needs root, or CAP_BPF and CAP_PERFMON.")},
+	{OPTION(OPT_WAITS, "waits", TOPIC_WAITS), FLAG(run.measure.waits), .is_of_run = true,
+	 HELP("show time that threads wait for the GPU, and for what", NULL)},
+	{OPTION(OPT_IDLE, "idle", TOPIC_WAITS), FLAG(run.measure.idle), .is_of_run = true,
+	 HELP("why GPUs are idle: what the launching threads did then",
+	      "Each GPU's idle time adds up. Needs root, or CAP_BPF and CAP_PERFMON.")},
+	/* ---- why kernels take long ---- */
+	{OPTION(OPT_LAUNCH_SHAPES, "launch-shapes", TOPIC_KERNELS), FLAG(options.launch_shapes),
+	 HELP("how much of the GPU each kernel's launch can use",
+	      "A table of grids, blocks, theoretical occupancy and waves, with what could be "
+	      "better and who launched it: on stderr, in .json and in .html.")},
+	{OPTION(OPT_STALLS, "stalls", TOPIC_KERNELS), .set = set_stalls,
+	 TAKES(ARGUMENT_WORD, "OF", stalls), .is_optional = true, .is_of_run = true,
+	 HELP("why kernels' warps stall, below each kernel, by line",
+	      "Samples of the GPU's multiprocessors split each kernel's time by device function, "
+	      "source line (nvcc -lineinfo; Triton and numba have them) and reason. By default "
+	      "they are of kernels: all launches of a kernel show its mean. --stalls=exact: of "
+	      "launches, each with its own stalls; then kernels run one after the other, which can "
+	      "take some 40 times as long.")},
+	{OPTION(OPT_STALL_PERIOD, "stall-period", TOPIC_KERNELS), .take = take_stall_period,
+	 TAKES(ARGUMENT_TEXT, "CYCLES", NULL), .is_of_run = true,
+	 HELP("a sample every so many cycles (default 16384)",
+	      "A power of two from 32 to 2147483648. Implies --stalls.")},
+	{OPTION(OPT_METRICS, "metrics", TOPIC_KERNELS), .take = take_metrics,
+	 TAKES(ARGUMENT_TEXT, "LIST", NULL), .is_of_run = true,
+	 HELP("hardware counters of some launches: default, or names",
+	      "Names of metrics as CUPTI and Nsight Compute have them, separated by commas; "
+	      "\"default\" stands for throughput, occupancy, hit rates, DRAM bytes, tensor pipe "
+	      "and cycles. A kernel that is measured runs once for each pass of counters. A table "
+	      "on stderr, in .json and in .html.")},
+	{OPTION(OPT_METRICS_KERNELS, "metrics-kernels", TOPIC_KERNELS),
+	 .take = take_metrics_kernels, TAKES(ARGUMENT_TEXT, "REGEX", NULL), .is_of_run = true,
+	 HELP("of kernels whose mangled names match",
+	      "An extended regular expression, which matches anywhere in the name; --raw-names "
+	      "shows mangled names.")},
+	{OPTION(OPT_METRICS_LAUNCHES, "metrics-launches", TOPIC_KERNELS),
+	 .take = take_metrics_launches, TAKES(ARGUMENT_TEXT, "N", NULL), .is_of_run = true,
+	 HELP("how many launches of each kernel: 5, or all",
+	      "The 1st, the 2nd, the 4th, the 8th and so on.")},
+	{OPTION(OPT_LIST_METRICS, "list-metrics", TOPIC_KERNELS), .take = take_list_metrics,
+	 TAKES(ARGUMENT_TEXT, "REGEX", NULL), .is_optional = true,
+	 HELP("print which metrics the GPU has, and run no command",
+	      "Those whose name or description matches; with \"=\" before the pattern.")},
+	{.id = OPT_LIST_METRICS,
+	 .name = "query-metrics",
+	 .kind = ARGUMENT_TEXT,
+	 .is_optional = true},
+	{OPTION(OPT_CHIP, "chip", TOPIC_KERNELS), SET(set_text, list_metrics.chip),
+	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
+	 HELP("those of another GPU for --list-metrics: GH100", "Needs no GPU, only CUPTI.")},
+	/* ---- what calls and memory do ---- */
+	{OPTION(OPT_API, "api", TOPIC_CALLS), FLAG(run.measure.api), .is_of_run = true,
+	 HELP("sums of all calls of CUDA's runtime and driver",
+	      "Calls, errors, times and bytes by function: on stderr, in .json and in .html.")},
+	{OPTION(OPT_ALLOC, "alloc", TOPIC_CALLS), FLAG(run.measure.memory), .is_of_run = true,
+	 HELP("follow memory: the peak, and what was never freed",
+	      "By device, kind and the stacks that allocated it: on stderr, in .json and in .html; "
+	      "--weight draws it.")},
+	/* ---- what happens now, and who is told ---- */
+	{OPTION(OPT_REPORT, "report", TOPIC_LIVE), FLAG(options.report),
+	 HELP("print where most of the time went",
+	      "Ten lines each for kernels, copies, launch sites, functions and waits; losses, and "
+	      "the cost of profiling. Also with -q.")},
+	{OPTION(OPT_LIVE, "live", TOPIC_LIVE), FLAG(run.live), .is_of_run = true,
+	 HELP("show once a second what the command does",
+	      "In a block at the bottom of the terminal, below the command's output: how busy each "
+	      "GPU is, and what took most of the time so far. Where stderr is not a terminal, it "
+	      "prints one line per second. Also with -q.")},
+	{OPTION(OPT_PROMETHEUS, "prometheus", TOPIC_LIVE), .set = set_prometheus,
+	 TAKES(ARGUMENT_FILE, "FILE", NULL), .is_of_run = true,
+	 HELP("also write metrics there, every five seconds",
+	      "In Prometheus's text format, for node_exporter's textfile collector: kernels, "
+	      "copies, launches, errors by process, device and kernel, at most 200 kernels. "
+	      "docs/metrics.md lists them.")},
+	{OPTION(OPT_OTLP, "otlp", TOPIC_LIVE), .set = set_spans,
+	 TAKES(ARGUMENT_FILE, "WHERE", NULL),
+	 HELP("also write OpenTelemetry spans of calls and GPU work",
+	      "To a file, as lines of OTLP JSON, or as protocol buffers if its name ends with .pb; "
+	      "to a collector, http://HOST:4318, when the run is over; or with env to the one in "
+	      "OTEL_EXPORTER_OTLP_ENDPOINT. In the trace that TRACEPARENT names, or in one of its "
+	      "own. May be repeated. docs/otlp.md describes the spans.")},
+	{OPTION(OPT_OTLP_STACKS, "otlp-stacks", TOPIC_LIVE), FLAG(options.span_stacks),
+	 HELP("give the spans of calls their stacks, too", NULL)},
+	{OPTION(OPT_PUSH, "push", TOPIC_LIVE), .take = take_push, TAKES(ARGUMENT_TEXT, "URL", NULL),
+	 HELP("push the profile to an engine that keeps profiles",
+	      "Pyroscope: http://HOST:4040; Parca: parca+http://HOST:7070; OpenTelemetry: "
+	      "otlp+http://HOST:4318. Or https. May be repeated. docs/push.md has the details, and "
+	      "variables for the service's name and for credentials.")},
+	{OPTION(OPT_PUSH_LABEL, "push-label", TOPIC_LIVE), .take = take_push_label,
+	 TAKES(ARGUMENT_TEXT, "K=V", NULL),
+	 HELP("a label of the profile that is pushed; repeats", NULL)},
+	/* ---- what changed ---- */
 	{OPTION(OPT_DIFF, "diff", TOPIC_COMPARE), FLAG(is_diff), .is_of_files = true,
 	 HELP("compare the files that follow: BEFORE AFTER",
 	      "Captures, or folded stacks. Several runs of each side: BEFORE... -- AFTER... "
@@ -157,164 +320,6 @@ const struct option_entry option_table[] = {
 	      "block, with --launch-shapes), peak=REGEX and left=REGEX (memory by kind and "
 	      "allocating function: pinned host: load), errors=REGEX (by call and error). All that "
 	      "match count together. May be repeated: each is checked.")},
-	/* ---- what to measure ---- */
-	{OPTION('p', "pid", TOPIC_ATTACH), .take = take_pids, TAKES(ARGUMENT_TEXT, "PIDS", NULL),
-	 .is_of_run = true,
-	 HELP("profile these running processes, not a command",
-	      "And their descendants, until they have ended, Ctrl-C, or for the time of -d. "
-	      "Numbers separated by commas; may be repeated. They go on as before. A library is "
-	      "loaded into those that use CUDA, and is off again at the end. Needs root, or "
-	      "CAP_BPF and CAP_PERFMON. docs/attach.md has the details.")},
-	{OPTION(OPT_NAME, "name", TOPIC_ATTACH), SET(set_pattern_once, attach.name),
-	 TAKES(ARGUMENT_TEXT, "REGEX", NULL), .is_of_run = true,
-	 HELP("all running processes with such a name",
-	      "An extended regular expression, which matches anywhere in the kernel's name of the "
-	      "process, as for pgrep, in what it was started as or its title, or in the name of "
-	      "the script or module that an interpreter runs: train.py. Without folders, unless "
-	      "the expression has a slash.")},
-	{OPTION(OPT_CGROUP, "cgroup", TOPIC_ATTACH), SET(set_text_once, attach.cgroup),
-	 TAKES(ARGUMENT_FILE, "PATH", NULL), .is_of_run = true,
-	 HELP("all running processes of a cgroup, and of those in it",
-	      "A folder below /sys/fs/cgroup, or a path as in /proc/PID/cgroup.")},
-	{OPTION(OPT_NO_INJECT, "no-inject", TOPIC_ATTACH), FLAG(no_inject), .is_of_run = true,
-	 HELP("load nothing into running processes: no GPU time",
-	      "With -p, --name or --cgroup. Calls of CUDA are timed instead, by probes.")},
-	{OPTION(OPT_DELAY, "delay", TOPIC_CAPTURES), .take = take_delay,
-	 TAKES(ARGUMENT_TEXT, "TIME", NULL), .is_of_run = true,
-	 HELP("begin to record this long after the command's start",
-	      "In seconds, or in ns, us, ms, s or m; or \"start\": until --control reads start. "
-	      "What began before is left out.")},
-	{OPTION('d', "duration", TOPIC_CAPTURES), .take = take_duration,
-	 TAKES(ARGUMENT_TEXT, "TIME", NULL), .is_of_run = true,
-	 HELP("record for this long, then write the result",
-	      "The command goes on undisturbed, and profile ends with it, with its exit status. "
-	      "What began in this time is in the result as a whole.")},
-	{OPTION(OPT_RANGE, "range", TOPIC_CAPTURES), .take = take_range,
-	 TAKES(ARGUMENT_TEXT, "NAME", NULL), .is_of_run = true,
-	 HELP("record only while the NVTX range NAME is open",
-	      "Or domain:message, as --nvtx shows it; cudaProfilerApi: between cudaProfilerStart "
-	      "and cudaProfilerStop. Of each process, what any thread does meanwhile: GPU work "
-	      "launched then, CPU samples. Several add up.")},
-	{OPTION(OPT_LAST, "last", TOPIC_CAPTURES), .take = take_last,
-	 TAKES(ARGUMENT_TEXT, "TIME", NULL), .is_of_run = true,
-	 HELP("keep only the last TIME of the run (flight recorder)",
-	      "At the end, and at each snapshot (kill -USR2, --control), the files have what began "
-	      "in the last TIME before that moment. The run may take days: 256 MiB are kept at "
-	      "most; if they hold less than TIME, a message says how long.")},
-	{OPTION(OPT_CONTROL, "control", TOPIC_CAPTURES), SET(set_text_once, run.control),
-	 TAKES(ARGUMENT_FILE, "FIFO", NULL), .is_of_run = true,
-	 HELP("read start, snapshot and stop from a FIFO as it runs",
-	      "A line each. start ends the time of --delay, which may be without end: --delay "
-	      "start. snapshot writes the result so far to all files of -o, with a number before "
-	      "the extension: out.1.html. stop ends the recording as -d does. The FIFO is made if "
-	      "it is not there.")},
-	{OPTION(OPT_GPU_ONLY, "gpu-only", TOPIC_GPU), SET(set_off, run.measure.samples_cpu),
-	 .takes_one_dash = true,
-	 HELP("GPU time only, under the stacks that launched it",
-	      "A run has no CPU samples then; --waits adds waiting all the same. With --from, it "
-	      "leaves out waiting, timed calls and idle time, too.")},
-	{OPTION(OPT_KERNELS_ONLY, "kernels-only", TOPIC_GPU), FLAG(run.measure.kernels_only),
-	 .is_of_run = true, HELP("of GPU work, only kernels: no copies, sets, allocations", NULL)},
-	{OPTION(OPT_UNIFIED_MEMORY, "unified-memory", TOPIC_GPU), FLAG(run.measure.unified_memory),
-	 .is_of_run = true,
-	 HELP("migrations and page faults of unified memory, too",
-	      "CUPTI slows down programs that migrate much: one that does nothing else took 1.6 "
-	      "times as long.")},
-	{OPTION(OPT_MAX_OVERHEAD, "max-overhead", TOPIC_GPU), .take = take_max_overhead,
-	 TAKES(ARGUMENT_TEXT, "PCT", NULL), .is_of_run = true,
-	 HELP("launch stacks take at most this % of a thread's time",
-	      "From 0.1 to 100. Where they would take more, a random part of the launches has a "
-	      "stack, and the GPU time of the others is spread over those of the same kernel and "
-	      "thread: totals stay exact. The summary says how many, and the error.")},
-	{OPTION(OPT_NVTX, "nvtx", TOPIC_GPU), FLAG(run.measure.nvtx), .is_of_run = true,
-	 HELP("show NVTX ranges as frames of launch stacks",
-	      "A range is inside the function that opened it. CPU samples have none.")},
-	{OPTION(OPT_CPU_ONLY, "cpu-only", TOPIC_CPU), SET(set_off, run.measure.traces_gpu),
-	 .takes_one_dash = true,
-	 HELP("CPU samples only; nothing is loaded into the command", NULL)},
-	{OPTION('F', "freq", TOPIC_CPU), .take = take_frequency, TAKES(ARGUMENT_TEXT, "HZ", NULL),
-	 .is_of_run = true,
-	 HELP("CPU samples per second on each CPU (default 50)", "From 1 to 10000.")},
-	{.id = 'F', .name = "frequency", .kind = ARGUMENT_TEXT},
-	{.id = 'F', .name = "rate", .kind = ARGUMENT_TEXT},
-	{.id = 'F', .name = "sampling-frequency", .kind = ARGUMENT_TEXT},
-	{OPTION(OPT_THREAD_ORIGIN, "thread-origin", TOPIC_CPU), FLAG(run.measure.thread_origin),
-	 .is_of_run = true,
-	 HELP("show threads below the stacks that created them",
-	      "Needs root or the capabilities that CPU samples of the whole tree need.")},
-	{OPTION(OPT_WALL, "wall", TOPIC_CPU), .set = set_wall,
-	 TAKES(ARGUMENT_WORD, "STACKS", walls), .is_optional = true, .is_of_run = true,
-	 HELP("time off the CPU, too: blocked in what, or runnable",
-	      "Each thread's time adds up to its life. Waits for the GPU are split as with "
-	      "--waits. --wall=kernel: with the operating system's functions that it waits in. "
-	      "Needs root, or CAP_BPF and CAP_PERFMON.")},
-	{OPTION(OPT_IDLE, "idle", TOPIC_WAITS), FLAG(run.measure.idle), .is_of_run = true,
-	 HELP("why GPUs are idle: what the launching threads did then",
-	      "Each GPU's idle time adds up. Needs root, or CAP_BPF and CAP_PERFMON.")},
-	{OPTION(OPT_GRAPH, "graph", TOPIC_GRAPHS), .set = set_graph,
-	 TAKES(ARGUMENT_WORD, "HOW", graphs), .is_of_run = true,
-	 HELP("CUDA graphs by node (default) or as a whole (graph)",
-	      "device: by node, and also graphs that kernels launch, which take 16 MiB of GPU "
-	      "memory for each context.")},
-	{OPTION(OPT_WAITS, "waits", TOPIC_WAITS), FLAG(run.measure.waits), .is_of_run = true,
-	 HELP("show time that threads wait for the GPU, and for what", NULL)},
-	{OPTION(OPT_LAUNCH_SHAPES, "launch-shapes", TOPIC_GPU), FLAG(options.launch_shapes),
-	 HELP("how much of the GPU each kernel's launch can use",
-	      "A table of grids, blocks, theoretical occupancy and waves, with what could be "
-	      "better and who launched it: on stderr, in .json and in .html.")},
-	{OPTION(OPT_ALLOC, "alloc", TOPIC_GPU), FLAG(run.measure.memory), .is_of_run = true,
-	 HELP("follow memory: the peak, and what was never freed",
-	      "By device, kind and the stacks that allocated it: on stderr, in .json and in .html; "
-	      "--weight draws it.")},
-	{OPTION(OPT_METRICS, "metrics", TOPIC_GPU), .take = take_metrics,
-	 TAKES(ARGUMENT_TEXT, "LIST", NULL), .is_of_run = true,
-	 HELP("hardware counters of some launches: default, or names",
-	      "Names of metrics as CUPTI and Nsight Compute have them, separated by commas; "
-	      "\"default\" stands for throughput, occupancy, hit rates, DRAM bytes, tensor pipe "
-	      "and cycles. A kernel that is measured runs once for each pass of counters. A table "
-	      "on stderr, in .json and in .html.")},
-	{OPTION(OPT_METRICS_KERNELS, "metrics-kernels", TOPIC_GPU), .take = take_metrics_kernels,
-	 TAKES(ARGUMENT_TEXT, "REGEX", NULL), .is_of_run = true,
-	 HELP("of kernels whose mangled names match",
-	      "An extended regular expression, which matches anywhere in the name; --raw-names "
-	      "shows mangled names.")},
-	{OPTION(OPT_METRICS_LAUNCHES, "metrics-launches", TOPIC_GPU), .take = take_metrics_launches,
-	 TAKES(ARGUMENT_TEXT, "N", NULL), .is_of_run = true,
-	 HELP("how many launches of each kernel: 5, or all",
-	      "The 1st, the 2nd, the 4th, the 8th and so on.")},
-	{OPTION(OPT_LIST_METRICS, "list-metrics", TOPIC_GPU), .take = take_list_metrics,
-	 TAKES(ARGUMENT_TEXT, "REGEX", NULL), .is_optional = true,
-	 HELP("print which metrics the GPU has, and run no command",
-	      "Those whose name or description matches; with \"=\" before the pattern.")},
-	{.id = OPT_LIST_METRICS,
-	 .name = "query-metrics",
-	 .kind = ARGUMENT_TEXT,
-	 .is_optional = true},
-	{OPTION(OPT_CHIP, "chip", TOPIC_GPU), SET(set_text, list_metrics.chip),
-	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
-	 HELP("those of another GPU for --list-metrics: GH100", "Needs no GPU, only CUPTI.")},
-	{OPTION(OPT_WEIGHT, "weight", TOPIC_GPU), .take = take_weight,
-	 TAKES(ARGUMENT_WORD, "WHAT", weights),
-	 HELP("draw stacks by time (default), bytes, or a counter",
-	      "peak: what was allocated when most was; left: what was never freed; each of device, "
-	      "managed and pinned memory. Both imply --alloc. Or the name of a metric that "
-	      "--metrics reads and that ends in .sum: each stack has the mean of its measured "
-	      "launches times all of them. Reports of whole runs offer all of these without it.")},
-	{OPTION(OPT_STALLS, "stalls", TOPIC_GPU), .set = set_stalls,
-	 TAKES(ARGUMENT_WORD, "OF", stalls), .is_optional = true, .is_of_run = true,
-	 HELP("why kernels' warps stall, below each kernel, by line",
-	      "Samples of the GPU's multiprocessors split each kernel's time by device function, "
-	      "source line (nvcc -lineinfo; Triton and numba have them) and reason. By default "
-	      "they are of kernels: all launches of a kernel show its mean. --stalls=exact: of "
-	      "launches, each with its own stalls; then kernels run one after the other, which can "
-	      "take some 40 times as long.")},
-	{OPTION(OPT_STALL_PERIOD, "stall-period", TOPIC_GPU), .take = take_stall_period,
-	 TAKES(ARGUMENT_TEXT, "CYCLES", NULL), .is_of_run = true,
-	 HELP("a sample every so many cycles (default 16384)",
-	      "A power of two from 32 to 2147483648. Implies --stalls.")},
-	{OPTION(OPT_API, "api", TOPIC_WAITS), FLAG(run.measure.api), .is_of_run = true,
-	 HELP("sums of all calls of CUDA's runtime and driver",
-	      "Calls, errors, times and bytes by function: on stderr, in .json and in .html.")},
 	/* ---- stacks and names ---- */
 	{OPTION(OPT_NAMES, "names", TOPIC_NAMES), .set = set_names,
 	 TAKES(ARGUMENT_WORD, "HOW", names),
@@ -378,6 +383,10 @@ const struct option_entry option_table[] = {
 	 .name = "cupti-lib",
 	 .kind = ARGUMENT_FILE,
 	 .takes_one_dash = true},
+	{OPTION(OPT_PRINT_INJECTION_PATH, "print-injection-path", TOPIC_DIAGNOSTICS),
+	 HELP("print where the library with the USDT probes is",
+	      "With CUDA_INJECTION64_PATH set to it, a program has the probes for bpftrace and "
+	      "other tracers without a profiler. docs/probes.md lists them.")},
 	{OPTION(OPT_STRICT, "strict", TOPIC_EXIT), FLAG(options.strict),
 	 HELP("exit with 124 if anything was lost or is not matched", NULL)},
 	/* ---- help ---- */
@@ -386,10 +395,6 @@ const struct option_entry option_table[] = {
 	{OPTION(OPT_COMPLETION, "completion", TOPIC_HELP), TAKES(ARGUMENT_WORD, "SHELL", shells),
 	 HELP("print the completion for bash, zsh or fish",
 	      "`make install` and the package put it where shells look for it.")},
-	{OPTION(OPT_PRINT_INJECTION_PATH, "print-injection-path", TOPIC_GPU),
-	 HELP("print where the library with the USDT probes is",
-	      "With CUDA_INJECTION64_PATH set to it, a program has the probes for bpftrace and "
-	      "other tracers without a profiler. docs/probes.md lists them.")},
 	{OPTION(OPT_VERSION, "version", TOPIC_HELP), HELP("print the version", NULL)},
 	{.id = 0},
 };

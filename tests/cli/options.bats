@@ -81,7 +81,7 @@ wrong_usage()
 	expect_empty stderr
 	expect_line stdout '^  --wall\[=STACKS\] '
 	expect_line stdout '^ +STACKS is one of user, kernel$'
-	expect_line stdout '^More: profile --help cpu, man profile$'
+	expect_line stdout '^More: profile --help waits, man profile$'
 	mv stdout wall
 	for word in wall wal --wal -wall; do
 		run_profile --help $word
