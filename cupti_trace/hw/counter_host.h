@@ -49,7 +49,7 @@ void counter_host_close(struct counter_host *host);
 /* Adds a metric. Fails if there is none of that name, or no room. */
 int counter_host_add(struct counter_host *host, const char *metric);
 
-/* Metrics of "--metrics default", ended by NULL. */
+/* Metrics of "--counters default", ended by NULL. */
 extern const char *const counter_host_default[];
 
 /* Distributes the metrics over passes. Returns -1 when out of memory. */

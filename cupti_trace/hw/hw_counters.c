@@ -237,11 +237,11 @@ static void say_missing(struct tracer *tracer, const struct context *c, uint32_t
 	if (counter_host_endings(&c->ranges.host, name, endings))
 		tracer_notice(tracer, code,
 			      "%s has no metric '%s': %.*s needs one of the endings %s "
-			      "(--list-metrics shows all)",
+			      "(--list-counters shows all)",
 			      c->ranges.chip, name, (int)strcspn(name, "."), name, endings);
 	else
 		tracer_notice(tracer, code,
-			      "%s has no metric '%s' (%s); --list-metrics shows those there are",
+			      "%s has no metric '%s' (%s); --list-counters shows those there are",
 			      c->ranges.chip, name, cupti_api_error(&tracer->api, result));
 }
 

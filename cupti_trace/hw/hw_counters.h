@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads hardware counters of kernels (--metrics) around selected launches (counter_choice.h), in
+ * Reads hardware counters of kernels (--counters) around selected launches (counter_choice.h), in
  * the launching thread. Sends the values under the launch's correlation id.
  *
  * The range profiler is started at the entry of the driver's launch call and stopped at its exit.

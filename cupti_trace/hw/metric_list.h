@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Contract: lists the metrics of hardware counters. The injection library gets the metrics of a GPU
- * from CUPTI. So the command (--list-metrics) loads the library into itself and calls this
+ * from CUPTI. So the command (--list-counters) loads the library into itself and calls this
  * function.
  */
 #ifndef CUPTI_TRACE_HW_METRIC_LIST_H

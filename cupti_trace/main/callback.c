@@ -660,7 +660,7 @@ static void follow_memory_exit(struct tracer *tracer, uint32_t domain, uint32_t 
 
 /*
  * Handles a callback in a program whose calls, memory or counters are followed (--api, --alloc,
- * --metrics).
+ * --counters).
  */
 static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
 {

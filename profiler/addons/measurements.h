@@ -60,7 +60,7 @@ void measurements_visit(void *measurements, const struct id_visitor *visitor);
 /* Drops a process that has ended. */
 void measurements_forget(void *measurements, uint32_t process);
 
-/* Wanted with --metrics. */
+/* Wanted with --counters. */
 extern const struct addon addon_measurements;
 
 #endif

@@ -19,7 +19,7 @@
 #include "profiler/run/privilege.h"
 #include "profiler/tables/comparison.h"
 
-#define LINES 10         /* lines per table, with --diff and --report */
+#define LINES 10         /* lines per table, with --diff and --top */
 #define BASELINE_LINES 5 /* lines per table at the end of a run */
 #define WIDTH 100        /* columns, if stderr is no terminal */
 

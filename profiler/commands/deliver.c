@@ -174,7 +174,7 @@ static bool check_metric(struct log *log, const struct options *o, const struct 
 	if (o->command != COMMAND_FROM)
 		return true;
 	if (!result->counters)
-		return log_error(log, "--weight %s: the run read no counters: --metrics",
+		return log_error(log, "--weight %s: the run read no counters: --counters",
 				 o->weight_metric);
 	if (counters_were_read(result->counters, o->weight_metric, sums) &&
 	    counters_is_additive(o->weight_metric))
@@ -346,7 +346,7 @@ static void report_own_code(struct log *log, const struct options *o, const stru
 			      "with --my-path");
 }
 
-/* Prints the report of --report, also with -q. Otherwise prints a short report on a terminal. */
+/* Prints the report of --top, also with -q. Otherwise prints a short report on a terminal. */
 static void report_top(struct log *log, const struct options *o, const struct result *result)
 {
 	struct log loud = {.level = LOG_NORMAL};

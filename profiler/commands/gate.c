@@ -246,7 +246,7 @@ static const char *no_time(const struct gate *gate, const struct comparison *c, 
 		return "no sample fell into a function of such a name, before or after; for its "
 		       "time with what it calls: --fail-on function-total=REGEX";
 	if (gate->has_pattern)
-		return "nothing has such a name, before or after; --report lists what there is";
+		return "nothing has such a name, before or after; --top lists what there is";
 	if (gate->total == TOTAL_GPU && !c->first[SIDE_BEFORE]->measure.traces_gpu &&
 	    !c->first[SIDE_AFTER]->measure.traces_gpu)
 		return "no run has GPU time: -cpu-only left it out; to compare another time: "

@@ -66,7 +66,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		{NULL, "CUDA graphs",
 		 "Work of a graph's node is under two stacks: where the graph was launched and, "
 		 "below [graph node captured at], where the node was captured or added.",
-		 "Recording each node costs the GPU 0.23 us per kernel (H100). With --graph graph "
+		 "Recording each node costs the GPU 0.23 us per kernel (H100). With --graph whole "
 		 "each launch of a graph is one [GPU_Graph], for 0.02 us per kernel."},
 	[TOPIC_CPU] = {NULL, "CPU time",
 		       "A clock on each CPU takes the stack of the command's thread that runs "

@@ -115,10 +115,10 @@ int list_metrics(const struct options *o)
 	unsetenv(TARGET_ENVIRONMENT_CUDA);
 	visit = metric_library_load(error);
 	if (!visit || regcomp(&l.pattern, o->list_metrics.pattern, REG_EXTENDED | REG_NOSUB) != 0)
-		return log_failure(&log, "--list-metrics: %s", error);
+		return log_failure(&log, "--list-counters: %s", error);
 	err = visit(o->list_metrics.chip, &visitor, error);
 	release(&l);
 	if (!err)
 		return finish(&log, &l, o);
-	return log_failure(&log, "--list-metrics: %s", error);
+	return log_failure(&log, "--list-counters: %s", error);
 }

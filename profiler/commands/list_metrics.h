@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the metrics of hardware counters that a GPU has: --list-metrics.
+ * Prints the metrics of hardware counters that a GPU has: --list-counters.
  *
  * Each line has name, type, unit and description. Lines that begin with # list the suffixes for
  * names of each type. The process becomes the user who called sudo, since it loads CUPTI and the

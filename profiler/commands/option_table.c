@@ -18,7 +18,7 @@
  */
 static const char *const units[] = {"samples", "us", "ns", NULL};
 static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
-static const char *const graphs[] = {"node", "graph", "device", NULL};
+static const char *const graphs[] = {"node", "whole", "device", NULL};
 static const char *const formats[] = {"folded",     "svg",           "html",     "pprof",
 				      "speedscope", "otlp-profiles", "perfetto", "chrome",
 				      "json",       "profile",       NULL};
@@ -69,7 +69,7 @@ const struct option_entry option_table[] = {
 	 HELP("draw stacks by time (default), bytes, or a counter",
 	      "peak: what was allocated when most was; left: what was never freed; each of device, "
 	      "managed and pinned memory. Both imply --alloc. Or the name of a metric that "
-	      "--metrics reads and that ends in .sum: each stack has the mean of its measured "
+	      "--counters reads and that ends in .sum: each stack has the mean of its measured "
 	      "launches times all of them. Reports of whole runs offer all of these without it.")},
 	{OPTION(OPT_FLAME, "flame", TOPIC_OUTPUT), FLAG(options.root_at_bottom),
 	 HELP("in pictures, draw callees above callers", NULL)},
@@ -174,7 +174,7 @@ const struct option_entry option_table[] = {
 	      "thread: totals stay exact. The summary says how many, and the error.")},
 	{OPTION(OPT_GRAPH, "graph", TOPIC_GRAPHS), .set = set_graph,
 	 TAKES(ARGUMENT_WORD, "HOW", graphs), .is_of_run = true,
-	 HELP("CUDA graphs by node (default) or as a whole (graph)",
+	 HELP("CUDA graphs by node (default) or as a whole",
 	      "device: by node, and also graphs that kernels launch, which take 16 MiB of GPU "
 	      "memory for each context.")},
 	{OPTION(OPT_CPU_ONLY, "cpu-only", TOPIC_CPU), SET(set_off, run.measure.traces_gpu),
@@ -219,33 +219,40 @@ const struct option_entry option_table[] = {
 	 TAKES(ARGUMENT_TEXT, "CYCLES", NULL), .is_of_run = true,
 	 HELP("a sample every so many cycles (default 16384)",
 	      "A power of two from 32 to 2147483648. Implies --stalls.")},
-	{OPTION(OPT_METRICS, "metrics", TOPIC_KERNELS), .take = take_metrics,
+	{OPTION(OPT_METRICS, "counters", TOPIC_KERNELS), .take = take_metrics,
 	 TAKES(ARGUMENT_TEXT, "LIST", NULL), .is_of_run = true,
 	 HELP("hardware counters of some launches: default, or names",
 	      "Names of metrics as CUPTI and Nsight Compute have them, separated by commas; "
 	      "\"default\" stands for throughput, occupancy, hit rates, DRAM bytes, tensor pipe "
 	      "and cycles. A kernel that is measured runs once for each pass of counters. A table "
 	      "on stderr, in .json and in .html.")},
-	{OPTION(OPT_METRICS_KERNELS, "metrics-kernels", TOPIC_KERNELS),
+	{.id = OPT_METRICS, .name = "metrics", .kind = ARGUMENT_TEXT},
+	{OPTION(OPT_METRICS_KERNELS, "counters-kernels", TOPIC_KERNELS),
 	 .take = take_metrics_kernels, TAKES(ARGUMENT_TEXT, "REGEX", NULL), .is_of_run = true,
 	 HELP("of kernels whose mangled names match",
 	      "An extended regular expression, which matches anywhere in the name; --raw-names "
 	      "shows mangled names.")},
-	{OPTION(OPT_METRICS_LAUNCHES, "metrics-launches", TOPIC_KERNELS),
+	{.id = OPT_METRICS_KERNELS, .name = "metrics-kernels", .kind = ARGUMENT_TEXT},
+	{OPTION(OPT_METRICS_LAUNCHES, "counters-launches", TOPIC_KERNELS),
 	 .take = take_metrics_launches, TAKES(ARGUMENT_TEXT, "N", NULL), .is_of_run = true,
 	 HELP("how many launches of each kernel: 5, or all",
 	      "The 1st, the 2nd, the 4th, the 8th and so on.")},
-	{OPTION(OPT_LIST_METRICS, "list-metrics", TOPIC_KERNELS), .take = take_list_metrics,
+	{.id = OPT_METRICS_LAUNCHES, .name = "metrics-launches", .kind = ARGUMENT_TEXT},
+	{OPTION(OPT_LIST_METRICS, "list-counters", TOPIC_KERNELS), .take = take_list_metrics,
 	 TAKES(ARGUMENT_TEXT, "REGEX", NULL), .is_optional = true,
-	 HELP("print which metrics the GPU has, and run no command",
+	 HELP("print which counters the GPU has, and run no command",
 	      "Those whose name or description matches; with \"=\" before the pattern.")},
+	{.id = OPT_LIST_METRICS,
+	 .name = "list-metrics",
+	 .kind = ARGUMENT_TEXT,
+	 .is_optional = true},
 	{.id = OPT_LIST_METRICS,
 	 .name = "query-metrics",
 	 .kind = ARGUMENT_TEXT,
 	 .is_optional = true},
 	{OPTION(OPT_CHIP, "chip", TOPIC_KERNELS), SET(set_text, list_metrics.chip),
 	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
-	 HELP("those of another GPU for --list-metrics: GH100", "Needs no GPU, only CUPTI.")},
+	 HELP("those of another GPU for --list-counters: GH100", "Needs no GPU, only CUPTI.")},
 	/* ---- what calls and memory do ---- */
 	{OPTION(OPT_API, "api", TOPIC_CALLS), FLAG(run.measure.api), .is_of_run = true,
 	 HELP("sums of all calls of CUDA's runtime and driver",
@@ -255,10 +262,11 @@ const struct option_entry option_table[] = {
 	      "By device, kind and the stacks that allocated it: on stderr, in .json and in .html; "
 	      "--weight draws it.")},
 	/* ---- what happens now, and who is told ---- */
-	{OPTION(OPT_REPORT, "report", TOPIC_LIVE), FLAG(options.report),
+	{OPTION(OPT_REPORT, "top", TOPIC_LIVE), FLAG(options.report),
 	 HELP("print where most of the time went",
 	      "Ten lines each for kernels, copies, launch sites, functions and waits; losses, and "
 	      "the cost of profiling. Also with -q.")},
+	{.id = OPT_REPORT, .name = "report"},
 	{OPTION(OPT_LIVE, "live", TOPIC_LIVE), FLAG(run.live), .is_of_run = true,
 	 HELP("show once a second what the command does",
 	      "In a block at the bottom of the terminal, below the command's output: how busy each "
@@ -368,11 +376,12 @@ const struct option_entry option_table[] = {
 	 HELP("be verbose", NULL)},
 	{OPTION('q', "quiet", TOPIC_DIAGNOSTICS), .set = set_level, .level = LOG_ERRORS,
 	 HELP("print only errors", NULL)},
-	{OPTION(OPT_RECORD, "record", TOPIC_DIAGNOSTICS), .set = set_record,
+	{OPTION(OPT_RECORD, "save-input", TOPIC_DIAGNOSTICS), .set = set_record,
 	 TAKES(ARGUMENT_FILE, "PREFIX", NULL), .is_of_run = true,
 	 HELP("save the raw input, for bug reports",
 	      "In PREFIX.pipe and PREFIX.events. They contain paths, process ids, addresses and "
 	      "names of kernels.")},
+	{.id = OPT_RECORD, .name = "record", .kind = ARGUMENT_FILE},
 	{OPTION(OPT_INJECTION_LIB, "injection-lib", TOPIC_DIAGNOSTICS),
 	 SET(set_text, run.injection_lib), TAKES(ARGUMENT_FILE, "PATH", NULL), .is_of_run = true,
 	 .takes_one_dash = true,

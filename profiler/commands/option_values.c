@@ -438,7 +438,7 @@ bool set_wall(struct parsed_options *o, const struct option_entry *e, const char
 
 bool set_graph(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
-	int number = option_word_number(e, text);
+	int number = option_word_number(e, strcmp(text, "graph") == 0 ? "whole" : text);
 
 	o->run.measure.whole_graphs = number == 1;
 	o->run.measure.device_graphs = number == 2;
@@ -487,7 +487,7 @@ bool take_weight(struct parsed_options *o, const char *text)
 		return true;
 	}
 	return option_complain(
-		"--weight is time, peak, left or a metric that --metrics reads, not '%s'", text);
+		"--weight is time, peak, left or a metric that --counters reads, not '%s'", text);
 }
 
 bool take_metrics(struct parsed_options *o, const char *text)
@@ -498,9 +498,10 @@ bool take_metrics(struct parsed_options *o, const char *text)
 
 	if (length == 0 || length != names || strspn(text, ",") == length ||
 	    length > COUNTER_REQUEST_METRICS_BYTES)
-		return option_complain("--metrics takes default and names of metrics, separated by "
-				       "commas, not '%s'; --list-metrics shows those there are",
-				       text);
+		return option_complain(
+			"--counters takes default and names of metrics, separated by "
+			"commas, not '%s'; --list-counters shows those there are",
+			text);
 	o->run.counters.metrics = text;
 	o->run.measure.counters = true;
 	return true;
@@ -509,9 +510,9 @@ bool take_metrics(struct parsed_options *o, const char *text)
 bool take_metrics_kernels(struct parsed_options *o, const char *text)
 {
 	if (strlen(text) > COUNTER_REQUEST_KERNELS_BYTES)
-		return option_complain("--metrics-kernels: the pattern is too long");
+		return option_complain("--counters-kernels: the pattern is too long");
 	o->run.counters.kernels = text;
-	return check_pattern("--metrics-kernels", text);
+	return check_pattern("--counters-kernels", text);
 }
 
 bool take_metrics_launches(struct parsed_options *o, const char *text)
@@ -520,13 +521,13 @@ bool take_metrics_launches(struct parsed_options *o, const char *text)
 	if (strcmp(text, "all") == 0 || parse_u32(text, 1, UINT32_MAX, &o->run.counters.launches))
 		return true;
 	return option_complain(
-		"--metrics-launches takes a number of launches from 1 on, or all, not '%s'", text);
+		"--counters-launches takes a number of launches from 1 on, or all, not '%s'", text);
 }
 
 bool take_list_metrics(struct parsed_options *o, const char *text)
 {
 	o->list_metrics.pattern = text ? text : "";
-	return check_pattern("--list-metrics", o->list_metrics.pattern);
+	return check_pattern("--list-counters", o->list_metrics.pattern);
 }
 
 /* ---- stacks and names ---- */

@@ -21,7 +21,7 @@ struct parsed_options {
 	struct attach_request attach; /* delay and duration are those of COMMAND_ATTACH */
 	struct from_options from;
 	struct diff_options diff;
-	struct list_metrics_options list_metrics; /* `pattern` is NULL without --list-metrics */
+	struct list_metrics_options list_metrics; /* `pattern` is NULL without --list-counters */
 	const struct writer *format;              /* format of all outputs; NULL: by extension */
 	bool is_diff;                             /* --diff */
 	bool no_inject;                           /* --no-inject */

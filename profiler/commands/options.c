@@ -29,7 +29,7 @@ static void set_attached(struct parsed_options *p)
 	p->run.measure.delay_ns = p->run.measure.duration_ns = 0;
 }
 
-/* Checks --weight METRIC against --metrics. deliver.c checks the metric of a capture. */
+/* Checks --weight METRIC against --counters. deliver.c checks the metric of a capture. */
 static bool check_weight_metric(const struct parsed_options *p)
 {
 	char sums[COUNTERS_SUMS_BYTES];
@@ -38,12 +38,12 @@ static bool check_weight_metric(const struct parsed_options *p)
 		return true;
 	if (!p->run.measure.counters)
 		return option_complain(
-			"--weight %s is for counters that --metrics reads: add --metrics",
+			"--weight %s is for counters that --counters reads: add --counters",
 			p->options.weight_metric);
 	if (counters_are_asked(p->run.counters.metrics, p->options.weight_metric, sums) &&
 	    counters_is_additive(p->options.weight_metric))
 		return true;
-	return option_complain("--weight %s: only metrics that --metrics reads and that end in "
+	return option_complain("--weight %s: only metrics that --counters reads and that end in "
 			       ".sum can be drawn, for these add up over launches: %s",
 			       p->options.weight_metric, sums);
 }
@@ -523,8 +523,8 @@ static enum command parse(int argc, char **argv, struct parsed_options *p)
 	if (p->list_metrics.pattern) {
 		if (optind >= argc)
 			return COMMAND_LIST_METRICS;
-		option_complain("--list-metrics runs no command; its pattern is behind =: "
-				"--list-metrics='%s'",
+		option_complain("--list-counters runs no command; its pattern is behind =: "
+				"--list-counters='%s'",
 				argv[optind]);
 		return refused();
 	}

@@ -35,7 +35,7 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 	} /* by enum weight_unit */
 
 #define OPTIONS_MAX_CUDA_LIBS 16
-#define OPTIONS_METRICS_LAUNCHES 5 /* --metrics-launches */
+#define OPTIONS_METRICS_LAUNCHES 5 /* --counters-launches */
 #define OPTIONS_MAX_PUSHES 4
 
 #define OPTIONS_NAMES_MAX (2 * OUTPUTS_MAX + 2)
@@ -61,7 +61,7 @@ enum command {
 struct run_options {
 	struct measure measure;                       /* but for `devices` and `launch_shapes` */
 	char ranges[MEASURE_RANGES_BYTES];            /* --range; `measure.ranges` points here */
-	struct counter_request counters;              /* --metrics */
+	struct counter_request counters;              /* --counters */
 	const char *delay, *duration, *last;          /* as given; NULL if not given */
 	enum launch_stacks launch_stacks;             /* never AUTO */
 	const char *injection_lib;                    /* NULL for the embedded library */

@@ -25,7 +25,7 @@ void slip_hint(const char *word, char text[SLIP_TEXT_BYTES]);
 bool slip_misleads(const char *word);
 
 /*
- * Counts the options that begin with the word, and lists them: "--metrics or --metrics-kernels".
+ * Counts the options that begin with the word, and lists them: "--counters or --counters-kernels".
  */
 int slip_candidates(const char *word, char text[SLIP_TEXT_BYTES]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps hardware counters of kernels (--metrics) by metric and by the stack of the measured launch.
- * Values are in CUPTI's units; NaN and infinity are left out.
+ * Keeps hardware counters of kernels (--counters) by metric and by the stack of the measured
+ * launch. Values are in CUPTI's units; NaN and infinity are left out.
  *
  * Timelines also need the values of each launch, identified by process and correlation id. All
  * values of a launch are adjacent; a launch has all of its values or none.
@@ -74,7 +74,7 @@ void counters_add_value(struct counter_table *counters, const struct counter_val
 bool counters_is_additive(const char *metric);
 
 /*
- * Return whether `metric` is in a list as --metrics takes it, or was measured. `sums` gets the
+ * Return whether `metric` is in a list as --counters takes it, or was measured. `sums` gets the
  * additive metrics of the list or table as "a.sum, b.sum", or "none". Names that do not fit are
  * left out.
  */

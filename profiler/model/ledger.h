@@ -227,7 +227,7 @@ struct ledger_outside {
 	uint64_t not_held_ns; /* start of the last seconds (--last) that found no room */
 };
 
-/* Launches with hardware counters, and without (--metrics). */
+/* Launches with hardware counters, and without (--counters). */
 struct ledger_counters {
 	uint64_t measured; /* in the tables */
 	uint64_t unplaced; /* measured, but without the kernel's record */

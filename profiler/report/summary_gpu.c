@@ -53,7 +53,7 @@ void summary_correlation(struct log *log, const struct measure *m, const struct 
 		    "  # operation{ has|s have} no usable timestamps and count{s|} as 0 ns");
 	if (gpu->bad_times && l->pipe.graph_time_bugs)
 		log_line(log, "  CUPTI of CUDA 13.0 is known to do that after some 25 million "
-			      "records of graph nodes; --graph graph makes fewer");
+			      "records of graph nodes; --graph whole makes fewer");
 }
 
 void summary_odd_launches(struct log *log, const struct ledger *l)

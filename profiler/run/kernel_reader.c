@@ -104,7 +104,7 @@ static void take_stack(struct run_parts *run, const struct stack_event *event)
 		take_snapshot(run, snapshot, event->kind == STACK_EVENT_LAUNCH);
 		break;
 	case STACK_EVENT_THREAD:
-		collect_thread(run->collect, snapshot); /* not recorded by --record */
+		collect_thread(run->collect, snapshot); /* not recorded by --save-input */
 		break;
 	case STACK_EVENT_OFF_CPU:
 		collect_off_cpu(run->collect, snapshot); /* not recorded, nor the next two kinds */

@@ -237,7 +237,7 @@ static int open_recording(struct run_parts *run)
 		recording_open(run->options->record, kernel_events_bpf(run->kernel) != NULL);
 	if (run->recording)
 		return 0;
-	log_error(run->log, "cannot record to %s.pipe and .events: %s; choose another --record",
+	log_error(run->log, "cannot record to %s.pipe and .events: %s; choose another --save-input",
 		  run->options->record, guarded_error(errno));
 	return -EACCES;
 }

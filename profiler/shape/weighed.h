@@ -3,7 +3,7 @@
  * Gives stacks another weight than time (--weight).
  *
  * Weights are bytes of memory that a stack allocated (--alloc), or a hardware counter of its
- * kernels (--metrics).
+ * kernels (--counters).
  *
  * Counters are read for some launches. Each launch of a kernel from a stack gets the mean of the
  * launches read from this stack; without any, the mean of all launches read of the kernel. So the

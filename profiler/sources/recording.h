@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records the raw input of a run in two files, for bug reports and tests (--record PREFIX):
+ * Records the raw input of a run in two files, for bug reports and tests (--save-input PREFIX):
  *
  *   PREFIX.pipe     the bytes of the named pipe as received (docs/wire-format.md)
  *   PREFIX.events   stacks and process events, one per line, in the order in which they were

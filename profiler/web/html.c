@@ -80,7 +80,7 @@ struct page_frame {
 
 /*
  * A weight by which the page can draw stacks in place of time, as in weighed.h: allocated memory
- * (--alloc), or an additive hardware counter (--metrics). The reader of the page chooses.
+ * (--alloc), or an additive hardware counter (--counters). The reader of the page chooses.
  */
 struct page_weight {
 	struct weighed weighed;

@@ -72,7 +72,7 @@ make_programs()
 }
 
 @test "a recording has neither addresses nor files of such programs" {
-	as_tester "$profile" -q -cpu-only -F 997 --record theirs/run -o theirs/out.folded ./work
+	as_tester "$profile" -q -cpu-only -F 997 --save-input theirs/run -o theirs/out.folded ./work
 	expect_status 0
 	expect_line theirs/run.events '^map .*/is_open$'
 	expect_no_line theirs/run.events '/is_(setuid|setgid|unreadable|capable)'

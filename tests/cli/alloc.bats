@@ -231,7 +231,7 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 }
 
 @test "nothing of it is sent unless asked for" {
-	run_profile -gpu-only --record raw "$workload" 200
+	run_profile -gpu-only --save-input raw "$workload" 200
 	expect_status 0
 	grep -q '"t":"m"' raw*
 	expect_equal addresses "$(cat raw* | grep '"t":"m"' | grep -c '"a":')" 0
@@ -240,7 +240,7 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 }
 
 @test "all together, with a hundred threads" {
-	run_profile -gpu-only --alloc --api --launch-shapes --waits --report -o out.json -o out.html -o out.profile \
+	run_profile -gpu-only --alloc --api --launch-shapes --waits --top -o out.json -o out.html -o out.profile \
 		"$workload" 30 5 100
 	expect_status 0
 	expect_same_bytes

@@ -108,7 +108,7 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 }
 
 @test "nothing of it is sent or shown unless asked for" {
-	run_profile -gpu-only --record raw -o out.json "$workloads/launches" 100
+	run_profile -gpu-only --save-input raw -o out.json "$workloads/launches" 100
 	expect_status 0
 	expect_no_line stderr "$calls_table"
 	expect_equal lines "$(cat raw* | grep -c '"t":"api"')" 0

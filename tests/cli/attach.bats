@@ -408,7 +408,7 @@ seen_children()
 		--name atd --stalls|--stalls needs the start of a command: not with --name
 		-p $target --alloc --no-inject|$(needs_gpu_time --alloc --no-inject)
 		--no-inject -- true|--no-inject is for processes that already run: -p, --name or --cgroup
-		-p $target --record x|--record keeps a run from its command's start: not with -p
+		-p $target --save-input x|--save-input keeps a run from its command's start: not with -p
 	END
 	while IFS='|' read -r arguments message; do
 		# shellcheck disable=SC2086

@@ -308,7 +308,7 @@ start_slow_shell()
 	expect_line stderr ' device, GPU 0'
 	expect_line stderr '^ +[1-9][0-9]* .* steady_work$'
 	expect_line out.prom '^profile_.*steady_work'
-	look --graph graph --unified-memory --kernels-only
+	look --graph whole --unified-memory --kernels-only
 	expect_status 0
 	expect_line out.folded 'steady_work'
 }

@@ -84,7 +84,7 @@ expect_honest_work()
 }
 
 @test "line tables that expand to gigabytes, and counters that add up to no number" {
-	as_tester python3 measure "$profile" -gpu-only --stalls --metrics m__claims.sum --unit ns -o theirs/out.folded \
+	as_tester python3 measure "$profile" -gpu-only --stalls --counters m__claims.sum --unit ns -o theirs/out.folded \
 		-o theirs/out.profile python3 attack.py cubins
 	[ "$(cat peak)" -le "$most_memory" ]
 	expect_equal 'ns of work' "$(weight_of theirs/out.folded ';\[GPU_Kernel\]f(;|$)')" 1000000

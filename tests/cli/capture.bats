@@ -130,7 +130,7 @@ part()
 }
 
 @test "outputs are written even if nobody reads the messages" {
-	run_command sh -c '"$0" --from a.profile --report -o b.folded 2>&1 | true; "$0" -q --diff a.profile a.profile -o c.folded 2>&1 | true' "$profile"
+	run_command sh -c '"$0" --from a.profile --top -o b.folded 2>&1 | true; "$0" -q --diff a.profile a.profile -o c.folded 2>&1 | true' "$profile"
 	[ -s b.folded ]
 	[ -s c.folded ]
 }
@@ -140,7 +140,7 @@ part()
 	chmod 644 a.profile
 	mkdir -m 755 closed
 	run_command env -C closed setpriv --reuid=4242 --regid=4242 --clear-groups "$profile" -q \
-		--from ../a.profile --report --time 0..
+		--from ../a.profile --top --time 0..
 	expect_status 0
 	expect_line stderr "^$took "
 }
@@ -180,7 +180,7 @@ part()
 	run_profile --from a.profile --baseline a.profile
 	expect_status 0
 	expect_line stderr '^Compared with a\.profile:$'
-	run_profile --from a.profile --report
+	run_profile --from a.profile --top
 	expect_status 0
 	expect_line stderr '^While it ran, profile itself used [0-9.]+ [mu]?s '
 	expect_no_file merged_trace.folded

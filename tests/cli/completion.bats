@@ -154,7 +154,7 @@ check_shell()
 	offers "$shell" 'profile --format s' svg speedscope
 	offers "$shell" 'profile --help p' privilege python
 	offers "$shell" 'profile -o data.' data.one data.two
-	offers "$shell" 'profile --record data.o' data.one
+	offers "$shell" 'profile --save-input data.o' data.one
 	offers "$shell" 'profile frui' fruitsalad
 	offers "$shell" 'profile -o x -F 99 frui' fruitsalad
 	offers "$shell" 'profile -- frui' fruitsalad

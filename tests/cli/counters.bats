@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# --metrics: hardware counters of some launches. The stand-in's values follow from the launch.
+# --counters: hardware counters of some launches. The stand-in's values follow from the launch.
 
 load helpers
 
@@ -25,7 +25,7 @@ for row in json.load(open("out.json"))["hardware_counters"]:
 
 # bats test_tags=quick
 @test "chosen launches are measured, and no GPU time is counted twice" {
-	run_profile -gpu-only --unit ns --metrics sm__ctas_launched.sum,gpu__time_duration.sum -o out.json \
+	run_profile -gpu-only --unit ns --counters sm__ctas_launched.sum,gpu__time_duration.sum -o out.json \
 		-o out.folded "$workloads/launches" 1000
 	expect_status 0
 	expect_line stderr "^$(counters_read 5 1000)\$"
@@ -44,8 +44,8 @@ for row in json.load(open("out.json"))["hardware_counters"]:
 	local times
 
 	for times in 0 1; do
-		FAKE_CUDA_REPLAY_TIMES=$times run_profile -gpu-only --strict --unit ns --metrics sm__ctas_launched.sum \
-			--metrics-launches all -o out.json -o out.folded "$workloads/durations"
+		FAKE_CUDA_REPLAY_TIMES=$times run_profile -gpu-only --strict --unit ns --counters sm__ctas_launched.sum \
+			--counters-launches all -o out.json -o out.folded "$workloads/durations"
 		expect_status 0
 		expect_no_line stderr 'no usable timestamps'
 		expect_equal metrics "$(python3 -c 'import json
@@ -58,7 +58,7 @@ print({row["metric"] for row in json.load(open("out.json"))["hardware_counters"]
 }
 
 @test "records of further runs are left out" {
-	FAKE_CUDA_REPLAY_RECORDS=1 run_profile -v -gpu-only --metrics default -o out.json "$workloads/launches" 1000
+	FAKE_CUDA_REPLAY_RECORDS=1 run_profile -v -gpu-only --counters default -o out.json "$workloads/launches" 1000
 	expect_status 0
 	expect_line stderr "^$(correlation 1000)\$"
 	expect_line stderr 'CUPTI reported 1000 operations, 1000000 ns$'
@@ -67,30 +67,30 @@ print({row["metric"] for row in json.load(open("out.json"))["hardware_counters"]
 }
 
 @test "values without a kernel's record are counted" {
-	FAKE_CUDA_REPLAY_RECORDS=none run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 10
+	FAKE_CUDA_REPLAY_RECORDS=none run_profile -gpu-only --counters default -o out.json "$workloads/launches" 10
 	expect_status 0
 	expect_line stderr "^$(counters_read 0 10)\$"
 	expect_line stderr '^  4 have counters, but no record$'
 }
 
 @test "a number of launches, or all" {
-	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-launches 1 -o out.json "$workloads/launches" 10
+	run_profile -gpu-only --counters sm__ctas_launched.sum --counters-launches 1 -o out.json "$workloads/launches" 10
 	expect_equal measured "$(value measured sm__ctas_launched.sum)" 1
-	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-launches all -o out.json "$workloads/launches" 10
+	run_profile -gpu-only --counters sm__ctas_launched.sum --counters-launches all -o out.json "$workloads/launches" 10
 	expect_equal measured "$(value measured sm__ctas_launched.sum)" 10
 }
 
 @test "kernels whose names match" {
-	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-kernels '^_Z4tiny' -o out.json "$workloads/launches" 10
+	run_profile -gpu-only --counters sm__ctas_launched.sum --counters-kernels '^_Z4tiny' -o out.json "$workloads/launches" 10
 	expect_equal measured "$(value measured sm__ctas_launched.sum)" 4
-	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-kernels '^tiny' -o out.json "$workloads/launches" 10
+	run_profile -gpu-only --counters sm__ctas_launched.sum --counters-kernels '^tiny' -o out.json "$workloads/launches" 10
 	expect_equal measured "$(value measured sm__ctas_launched.sum)" ''
 	expect_line stderr '^Hardware counters: none$'
 }
 
 @test "timelines have the counters of each launch, also from a capture" {
 	needs_command protoc
-	run_profile -gpu-only --metrics default -o a.perfetto-trace -o a.trace.json -o a.profile \
+	run_profile -gpu-only --counters default -o a.perfetto-trace -o a.trace.json -o a.profile \
 		"$workloads/launch_shapes" 10
 	expect_status 0
 	protoc -I "$root/tests/cli" --decode=subset.Trace trace_subset.proto <a.perfetto-trace >a.txt
@@ -113,7 +113,7 @@ print({row["metric"] for row in json.load(open("out.json"))["hardware_counters"]
 }
 
 @test "a capture keeps them" {
-	run_profile -gpu-only --metrics default -o out.json -o out.profile "$workloads/launches" 1000
+	run_profile -gpu-only --counters default -o out.json -o out.profile "$workloads/launches" 1000
 	mv out.json first.json
 	run_profile -q --from out.profile -o out.json
 	expect_status 0
@@ -123,7 +123,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 }
 
 @test "threads: each launch is there, and of those measured each value is one kernel's" {
-	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-launches all -o out.json "$workloads/launches" 600 6 3
+	run_profile -gpu-only --counters sm__ctas_launched.sum --counters-launches all -o out.json "$workloads/launches" 600 6 3
 	expect_status 0
 	expect_line stderr "^$(correlation 600)\$"
 	expect_equal most "$(value most sm__ctas_launched.sum)" 1
@@ -132,7 +132,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 
 @test "what other threads launch meanwhile keeps its times" {
 	# kernels and graphs of five threads; each launch that can be measured is
-	run_profile -gpu-only --strict --metrics dram__bytes.sum --metrics-launches all -o out.json "$workloads/gpu_work" 4 2 5
+	run_profile -gpu-only --strict --counters dram__bytes.sum --counters-launches all -o out.json "$workloads/gpu_work" 4 2 5
 	expect_status 0
 	expect_no_line stderr 'no usable timestamps'
 	expect_line stderr '^  50 launched graphs$'
@@ -141,13 +141,13 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 
 @test "threads do not wait again and again for a measured kernel that does not end" {
 	# each launch would wait 10 s
-	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-launches 1 -o out.json "$workloads/launches" 20 1 1 beside
+	run_profile -gpu-only --counters sm__ctas_launched.sum --counters-launches 1 -o out.json "$workloads/launches" 20 1 1 beside
 	expect_status 0
 	expect_line stderr "^$(correlation 20)\$"
 }
 
 @test "while a stream is captured nothing is measured, nor are graphs" {
-	run_profile -gpu-only --metrics default -o out.json "$workloads/graphs"
+	run_profile -gpu-only --counters default -o out.json "$workloads/graphs"
 	expect_status 0
 	expect_line stderr '^  [0-9]+ launched graphs$'
 	expect_line stderr '^  [0-9]+ came while a stream was captured$'
@@ -156,25 +156,25 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 
 @test "launches of the driver, of all kinds" {
 	for kind in kernel ex cooperative; do
-		run_profile -gpu-only --metrics sm__ctas_launched.sum -o out.json "$workloads/launches" 100 1 1 $kind
+		run_profile -gpu-only --counters sm__ctas_launched.sum -o out.json "$workloads/launches" 100 1 1 $kind
 		expect_status 0
 		expect_line stderr "^$(counters_read 5 100)\$"
 	done
-	run_profile -gpu-only --metrics sm__ctas_launched.sum -o out.json "$workloads/driver_api" 100
+	run_profile -gpu-only --counters sm__ctas_launched.sum -o out.json "$workloads/driver_api" 100
 	expect_status 0
 	[ "$(value measured sm__ctas_launched.sum)" -gt 0 ]
 }
 
 @test "who may not read them learns why, and the run goes on" {
-	FAKE_CUDA_COUNTERS_ERROR=35 run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
+	FAKE_CUDA_COUNTERS_ERROR=35 run_profile -gpu-only --counters default -o out.json "$workloads/launches" 100
 	expect_status 0
 	expect_line stderr 'hardware counters: this user may not read them .*NVreg_RestrictProfilingToAdminUsers=0'
 	expect_line stderr "^$(correlation 100)\$"
-	FAKE_CUDA_COUNTERS_ERROR=26 run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
+	FAKE_CUDA_COUNTERS_ERROR=26 run_profile -gpu-only --counters default -o out.json "$workloads/launches" 100
 	expect_line stderr 'hardware counters: another profiler has them'
-	FAKE_CUDA_COUNTERS_ERROR=43 run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
+	FAKE_CUDA_COUNTERS_ERROR=43 run_profile -gpu-only --counters default -o out.json "$workloads/launches" 100
 	expect_line stderr 'hardware counters: CUPTI reads none on a MIG instance'
-	LD_LIBRARY_PATH=$root/build/tests/fake_cuda/12.4 run_profile -gpu-only --metrics default -o out.json \
+	LD_LIBRARY_PATH=$root/build/tests/fake_cuda/12.4 run_profile -gpu-only --counters default -o out.json \
 		"$workloads/launches" 100
 	expect_line stderr 'hardware counters: .*has no range profiler: that of CUDA 12.6 or later is needed'
 }
@@ -184,7 +184,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 		timeout "$patience" python3 - >stderr <<-'END'
 		import os
 		from terminal import Terminal
-		t = Terminal([os.environ["profile"], "-gpu-only", "--metrics", "default", "-o", "out.json",
+		t = Terminal([os.environ["profile"], "-gpu-only", "--counters", "default", "-o", "out.json",
 		              os.environ["workload"], "100"], rows=60, columns=100)
 		assert t.finish() == 0
 		print(t.all_text())
@@ -193,23 +193,23 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 	expect_line stderr '   gpu__compute_memory_throug…ained_elapsed$'
 	expect_line stderr '   sm__warps_active\.avg\.pct_o…tained_active$'
 	expect_line stderr '   l1tex__t_sector_hit_rate\.pct$'
-	run_profile -gpu-only --metrics default -o out.json "$workloads/launches" 100
+	run_profile -gpu-only --counters default -o out.json "$workloads/launches" 100
 	expect_line stderr '   gpu__compute_memory_throughput\.avg\.pct_of_peak_sustained_elapsed$'
 	expect_line stderr '   sm__warps_active\.avg\.pct_of_peak_sustained_active$'
 }
 
 @test "a metric that the GPU does not have" {
-	run_profile -gpu-only --metrics no__such.sum,dram__bytes.sum,dram__bytes -o out.json "$workloads/launches" 100
+	run_profile -gpu-only --counters no__such.sum,dram__bytes.sum,dram__bytes -o out.json "$workloads/launches" 100
 	expect_status 0
-	expect_line stderr "hardware counters: GH100 has no metric 'no__such.sum' .*; --list-metrics shows those there are\$"
+	expect_line stderr "hardware counters: GH100 has no metric 'no__such.sum' .*; --list-counters shows those there are\$"
 	expect_line stderr "hardware counters: GH100 has no metric 'dram__bytes': dram__bytes needs one of the endings \.sum \("
 	expect_equal mean "$(value mean dram__bytes.sum)" 100000
-	run_profile -gpu-only --metrics l1tex__t_sector_hit_rate.sum,dram__bytes.sum -o out.json "$workloads/launches" 10
+	run_profile -gpu-only --counters l1tex__t_sector_hit_rate.sum,dram__bytes.sum -o out.json "$workloads/launches" 10
 	expect_line stderr "has no metric '[a-z0-9_]*\.sum': l1tex__t_sector_hit_rate needs one of the endings \.pct \("
 }
 
 @test "nothing is measured where the GPU has none of the metrics" {
-	run_profile -gpu-only --metrics no__such.sum -o out.json "$workloads/launches" 100 4
+	run_profile -gpu-only --counters no__such.sum -o out.json "$workloads/launches" 100 4
 	expect_status 0
 	expect_equal messages "$(grep -c 'has no metric' stderr)" 1
 	expect_line stderr "^$(counters_read 0 100)\$"
@@ -217,7 +217,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 }
 
 @test "several processes" {
-	run_profile -gpu-only --metrics sm__ctas_launched.sum -o out.json \
+	run_profile -gpu-only --counters sm__ctas_launched.sum -o out.json \
 		sh -c '"$0" 10; "$0" 10 & wait' "$workloads/launches"
 	expect_status 0
 	expect_equal measured "$(value measured sm__ctas_launched.sum)" 8
@@ -232,7 +232,7 @@ caller_weight()
 
 @test "--weight: of stacks of which each launch is measured, exact" {
 	# the stand-in's DRAM bytes are 100 a nanosecond; one kernel has other times below each caller
-	run_profile -gpu-only --metrics dram__bytes.sum --metrics-launches all --weight dram__bytes.sum \
+	run_profile -gpu-only --counters dram__bytes.sum --counters-launches all --weight dram__bytes.sum \
 		-o out.folded -o out.svg -o out.speedscope.json -o out.profile "$workloads/shares" 100
 	expect_status 0
 	expect_line stderr '^Weight: dram__bytes\.sum, measured at all 402 launches \(100\.0 %\)$'
@@ -259,7 +259,7 @@ caller_weight()
 
 @test "--weight: other launches have the mean of their stack, or else of their kernel" {
 	# measured are the 1st launch, below often, and the 2nd, below twice
-	run_profile -gpu-only --metrics dram__bytes.sum --metrics-launches 2 --metrics-kernels shared --weight dram__bytes.sum \
+	run_profile -gpu-only --counters dram__bytes.sum --counters-launches 2 --counters-kernels shared --weight dram__bytes.sum \
 		-o out.folded "$workloads/shares" 100
 	expect_status 0
 	expect_line stderr '^Weight: dram__bytes\.sum, estimated from 2 of 400 launches \(0\.5 %\)$'
@@ -271,7 +271,7 @@ caller_weight()
 }
 
 @test "--weight: in the metric's unit, and without values" {
-	run_profile -gpu-only --metrics sm__warps_launched.sum,gpu__time_duration.sum --weight sm__warps_launched.sum \
+	run_profile -gpu-only --counters sm__warps_launched.sum,gpu__time_duration.sum --weight sm__warps_launched.sum \
 		-o out.svg -o out.speedscope.json -o out.profile "$workloads/launches" 2000
 	expect_status 0
 	expect_line stderr '^Wrote [0-9]+ frames \(2\.00 k warp\) to out\.svg$'
@@ -281,7 +281,7 @@ caller_weight()
 	expect_line stderr '^Wrote [0-9]+ frames \(2\.000 ms\) to out\.svg$'
 	expect_line out.speedscope.json '"unit":"nanoseconds"'
 	# a run that may not read counters says so, and comes to its end
-	FAKE_CUDA_COUNTERS_ERROR=35 run_profile -gpu-only --metrics default --weight dram__bytes.sum -o out.folded -o out.svg \
+	FAKE_CUDA_COUNTERS_ERROR=35 run_profile -gpu-only --counters default --weight dram__bytes.sum -o out.folded -o out.svg \
 		-o out.profile "$workloads/launches" 100
 	expect_status 0
 	expect_line stderr '^Weight: dram__bytes\.sum, of which no launch was measured'
@@ -303,7 +303,7 @@ pprof_weights()
 
 @test "--weight: pprof has it in place of times" {
 	needs_command go
-	run_profile -q -gpu-only --alloc --metrics dram__bytes.sum,sm__warps_launched.sum --metrics-launches all \
+	run_profile -q -gpu-only --alloc --counters dram__bytes.sum,sm__warps_launched.sum --counters-launches all \
 		--weight dram__bytes.sum -o out.pb.gz -o out.folded -o out.profile -o out.profiles.pb \
 		"$workloads/shares" 100
 	expect_status 0
@@ -316,20 +316,20 @@ pprof_weights()
 }
 
 @test "--weight: what cannot be drawn is refused" {
-	local sums='only metrics that --metrics reads and that end in \.sum can be drawn, for these add up over launches:'
+	local sums='only metrics that --counters reads and that end in \.sum can be drawn, for these add up over launches:'
 
 	run_profile --weight dram__bytes.sum touch ran
 	expect_status 125
-	expect_line stderr '^profile: --weight dram__bytes\.sum is for counters that --metrics reads: add --metrics$'
-	run_profile --metrics default --weight lts__t_sector_hit_rate.pct touch ran
+	expect_line stderr '^profile: --weight dram__bytes\.sum is for counters that --counters reads: add --counters$'
+	run_profile --counters default --weight lts__t_sector_hit_rate.pct touch ran
 	expect_status 125
 	expect_line stderr "^profile: --weight lts__t_sector_hit_rate\.pct: $sums dram__bytes\.sum$"
-	run_profile --metrics dram__bytes.sum.per_second,dram__bytes.avg --weight dram__bytes.sum.per_second touch ran
+	run_profile --counters dram__bytes.sum.per_second,dram__bytes.avg --weight dram__bytes.sum.per_second touch ran
 	expect_line stderr "^profile: --weight dram__bytes\.sum\.per_second: $sums none$"
-	run_profile --metrics default,sm__warps_launched.sum --weight sm__ctas_launched.sum touch ran
+	run_profile --counters default,sm__warps_launched.sum --weight sm__ctas_launched.sum touch ran
 	expect_line stderr "^profile: --weight sm__ctas_launched\.sum: $sums dram__bytes\.sum, sm__warps_launched\.sum$"
 	for file in out.json out.perfetto-trace out.trace.json; do
-		run_profile --metrics default --weight dram__bytes.sum -o $file touch ran
+		run_profile --counters default --weight dram__bytes.sum -o $file touch ran
 		expect_status 125
 		expect_line stderr "^profile: --weight is for formats of stacks .*, not for $file\$"
 	done
@@ -340,8 +340,8 @@ pprof_weights()
 	run_profile -q -gpu-only -o none.profile "$workloads/launches" 10
 	run_profile --from none.profile --weight dram__bytes.sum -o out.svg
 	expect_status 125
-	expect_line stderr '^profile: --weight dram__bytes\.sum: the run read no counters: --metrics$'
-	run_profile -q -gpu-only --metrics default -o some.profile "$workloads/launches" 10
+	expect_line stderr '^profile: --weight dram__bytes\.sum: the run read no counters: --counters$'
+	run_profile -q -gpu-only --counters default -o some.profile "$workloads/launches" 10
 	for metric in sm__cycles_elapsed.max sm__ctas_launched.sum; do
 		run_profile --from some.profile --weight $metric -o out.svg
 		expect_status 125
@@ -351,42 +351,42 @@ pprof_weights()
 }
 
 @test "wrong arguments" {
-	run_profile --metrics '' true
+	run_profile --counters '' true
 	expect_status 125
-	expect_line stderr '^profile: --metrics takes default and names of metrics'
-	run_profile --metrics 'a b' true
+	expect_line stderr '^profile: --counters takes default and names of metrics'
+	run_profile --counters 'a b' true
 	expect_status 125
-	run_profile --metrics default -cpu-only true
-	expect_line stderr "^profile: $(needs_gpu_time --metrics -cpu-only)\$"
-	run_profile --metrics-kernels x true
-	expect_line stderr '^profile: --metrics-kernels is for --metrics'
-	run_profile --metrics default --metrics-kernels '(' true
-	expect_line stderr "^profile: --metrics-kernels '\\(': "
-	run_profile --metrics default --metrics-launches 0 true
-	expect_line stderr '^profile: --metrics-launches takes a number of launches'
+	run_profile --counters default -cpu-only true
+	expect_line stderr "^profile: $(needs_gpu_time --counters -cpu-only)\$"
+	run_profile --counters-kernels x true
+	expect_line stderr '^profile: --counters-kernels is for --counters'
+	run_profile --counters default --counters-kernels '(' true
+	expect_line stderr "^profile: --counters-kernels '\\(': "
+	run_profile --counters default --counters-launches 0 true
+	expect_line stderr '^profile: --counters-launches takes a number of launches'
 	run_profile --chip GH100 true
-	expect_line stderr '^profile: --chip is for --list-metrics$'
+	expect_line stderr '^profile: --chip is for --list-counters$'
 }
 
 @test "the list of metrics" {
-	"$profile" --list-metrics >list
+	"$profile" --list-counters >list
 	expect_line list '^# metrics of GH100: name, type, unit, description$'
 	expect_line list '^dram__bytes +counter +byte +# of bytes accessed in DRAM$'
 	expect_line list '^#     .pct$'
-	"$profile" --list-metrics='^dram__bytes$' >list
+	"$profile" --list-counters='^dram__bytes$' >list
 	expect_equal 'what is above: of this type only' "$(grep '^#' list | grep -c 'names of type')" 1
 	expect_line list '^# names of type counter are followed by one of:$'
-	"$profile" --list-metrics='hit' --chip GH100 >list
+	"$profile" --list-counters='hit' --chip GH100 >list
 	expect_equal lines "$(grep -vc '^#' list)" 2
-	run_profile --list-metrics=nothing_like_it
+	run_profile --list-counters=nothing_like_it
 	expect_status 125
 	expect_equal 'nothing is listed' "$(wc -c <stdout)" 0
-	run_profile --list-metrics dram
+	run_profile --list-counters dram
 	expect_status 125
-	expect_line stderr "^profile: --list-metrics runs no command; its pattern is behind =: --list-metrics='dram'\$"
-	run_profile --list-metrics --chip XX100
+	expect_line stderr "^profile: --list-counters runs no command; its pattern is behind =: --list-counters='dram'\$"
+	run_profile --list-counters --chip XX100
 	expect_line stderr "knows no chip 'XX100'; it knows GH100$"
-	FAKE_CUDA_DEVICES=0 run_profile --list-metrics
+	FAKE_CUDA_DEVICES=0 run_profile --list-counters
 	expect_line stderr 'this machine has no GPU that CUDA can use; name a chip: --chip GH100$'
 }
 

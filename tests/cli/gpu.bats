@@ -218,7 +218,7 @@ ids_of()
 		if ctypes.CDLL("libcuda.so.1").cuInit(0) == 0:
 		    os.execv(sys.argv[1], [sys.argv[1], "10"])
 	END
-	run_profile -gpu-only --record run -o out.folded \
+	run_profile -gpu-only --save-input run -o out.folded \
 		bash -c '"$1" && python3 both.py "$2"' bash "$workloads/forks" "$workloads/launches"
 	expect_status 0
 	# three processes that fork, and two programs in one process
@@ -251,27 +251,27 @@ launch_ends()
 readonly timed=(sh -c 'PROFILE_TRACE_CONFIG="$PROFILE_TRACE_CONFIG timeline" exec "$@"' sh)
 
 @test "ends of launches: only if requested, one each" {
-	run_profile -gpu-only --unit ns --record run -o out.folded "$workloads/launches" 1000 4 2 mixed
+	run_profile -gpu-only --unit ns --save-input run -o out.folded "$workloads/launches" 1000 4 2 mixed
 	expect_equal 'launches, ends' "$(launch_ends)" '1012 0 0'
 	cp out.folded without.folded
-	run_profile -gpu-only --unit ns --record run -o out.folded \
+	run_profile -gpu-only --unit ns --save-input run -o out.folded \
 		"${timed[@]}" "$workloads/launches" 1000 4 2 mixed
 	all_matched 1012 1496
 	expect_equal 'launches, ends' "$(launch_ends | cut -d' ' -f1,2)" '1012 1012'
 	diff without.folded out.folded
 	# copies, sets, allocations, graphs; beside waits, and by the driver alone
-	run_profile -gpu-only --waits --record run -o out.folded \
+	run_profile -gpu-only --waits --save-input run -o out.folded \
 		"${timed[@]}" "$workloads/gpu_work" 3 2 2
 	expect_status 0
 	launch_ends >ends
 	awk '$1 < 50 || $1 != $2 { exit 1 }' ends
-	run_profile -gpu-only --record run -o out.folded "${timed[@]}" "$workloads/driver_api" 50
+	run_profile -gpu-only --save-input run -o out.folded "${timed[@]}" "$workloads/driver_api" 50
 	launch_ends >ends
 	awk '$1 < 50 || $1 != $2 { exit 1 }' ends
 }
 
 @test "ends of launches that stay in the driver: full duration, and none if the thread was cancelled" {
-	FAKE_CUDA_LAUNCH_NS=2000000 run_profile -gpu-only --unit ns --record run \
+	FAKE_CUDA_LAUNCH_NS=2000000 run_profile -gpu-only --unit ns --save-input run \
 		-o out.folded "${timed[@]}" "$workloads/launches" 12 4 1 cancelled
 	all_matched 12 12
 	expect_equal 'launches, ends, long ones' "$(launch_ends)" '12 9 9'

@@ -109,7 +109,7 @@ on_small_disk()
 }
 
 @test "a full disk, and a recording" {
-	on_small_disk "$profile" -gpu-only --unit ns --record small/run -o out.folded \
+	on_small_disk "$profile" -gpu-only --unit ns --save-input small/run -o out.folded \
 		"$hosts/short_threads" 3000
 	expect_status 0
 	expect stdout <<-'end'

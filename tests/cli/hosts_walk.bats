@@ -64,10 +64,10 @@ load hosts
 }
 
 @test "modules of device code: the profiler is asked only where it sets probes" {
-	profile_host --record run "$hosts/modules" "$hosts/modules_plugin.so" 20
+	profile_host --save-input run "$hosts/modules" "$hosts/modules_plugin.so" 20
 	expect_launches 20
 	expect_no_line run.pipe '"t":"maps"'
-	profile_host -launch-stacks uprobe --record run "$hosts/modules" "$hosts/modules_plugin.so" 20
+	profile_host -launch-stacks uprobe --save-input run "$hosts/modules" "$hosts/modules_plugin.so" 20
 	expect_launches 20
 	expect_equal 'questions' "$(grep -c '"t":"maps"' run.pipe)" 20
 }

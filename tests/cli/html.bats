@@ -139,8 +139,8 @@ fold_report()
 	expect_status 0
 	expect_equal weights "$(read_report out.html 'profile.weights.map(weight => weight.title).join()')" \
 		'memory at the peak,memory never freed'
-	run_profile -q -gpu-only --metrics dram__bytes.sum,sm__warps_launched.sum,lts__t_sector_hit_rate.pct \
-		--metrics-launches all -o all.html -o all.profile "$workloads/shares" 100
+	run_profile -q -gpu-only --counters dram__bytes.sum,sm__warps_launched.sum,lts__t_sector_hit_rate.pct \
+		--counters-launches all -o all.html -o all.profile "$workloads/shares" 100
 	expect_equal weights "$(read_report all.html 'profile.weights.map(weight => weight.title).join()')" \
 		'dram__bytes.sum,sm__warps_launched.sum'
 	expect_equal note "$(read_report all.html 'profile.weights[0].note')" 'measured at all 402 launches'

@@ -267,7 +267,7 @@ print(sum("sm__ctas_launched.sum (block)" in e.get("args", {}) for e in json.loa
 }
 
 @test "counters are of the kernels of the last seconds" {
-	FAKE_CUDA_STRICT=1 in_two_parts -gpu-only --metrics sm__ctas_launched.sum --metrics-launches all -o out.json \
+	FAKE_CUDA_STRICT=1 in_two_parts -gpu-only --counters sm__ctas_launched.sum --counters-launches all -o out.json \
 		-o out.folded -o out.trace.json -- "$workloads/launches" 500 -- "$workloads/launches" 1000
 	expect_line stderr "^$(counters_read 1000 1000)\$"
 	expect_equal measured "$(hardware out.json measured)" '[1000]'
@@ -355,9 +355,9 @@ below()
 	run_profile --wall --last 5 -o out.folded true
 	expect_status 125
 	expect_line stderr '^profile: --wall accounts for all time of each thread from its start: not with --last$'
-	run_profile --record x --last 5 -o out.folded true
+	run_profile --save-input x --last 5 -o out.folded true
 	expect_status 125
-	expect_line stderr '^profile: --record keeps all of a run, and grows with it: not with --last$'
+	expect_line stderr '^profile: --save-input keeps all of a run, and grows with it: not with --last$'
 	for option in 0 -1 x; do
 		run_profile --last "$option" true
 		expect_status 125

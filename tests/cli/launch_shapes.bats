@@ -64,7 +64,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	run_profile -gpu-only --launch-shapes -o out.json "$workload" 20
 	expect_equal 'not waited for' "$(shape waited_for odd)" 0
 	# nothing of it is sent unless asked for
-	run_profile -gpu-only --record raw "$workload" 20 wait
+	run_profile -gpu-only --save-input raw "$workload" 20 wait
 	expect_equal marks "$(cat raw* | grep '"t":"l"' | grep -cE '"x":(1[6-9]|2[0-9]|3[01])')" 0
 }
 
@@ -82,7 +82,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	run_profile -q -gpu-only -o out.profile -o out.json "$workload" 10
 	expect_status 0
 	expect_equal 'not asked for' "$(grep -c "\"launch_shapes\":" out.json)" 0
-	run_profile --from out.profile --report -o out.json
+	run_profile --from out.profile --top -o out.json
 	expect_no_line stderr 'Launch shapes'
 	run_profile --from out.profile --launch-shapes --kernel tail_kernel -o out.json
 	expect_status 0
@@ -137,7 +137,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	# another shape of the same kernel is not it
 	run_profile -q --from 20.profile --baseline 10.profile --fail-above 50% --fail-on 'shape=tiny.*grid 8x4'
 	expect_status 125
-	expect_line stderr 'nothing has such a name, before or after; --report lists what there is$'
+	expect_line stderr 'nothing has such a name, before or after; --top lists what there is$'
 	# not where a run did not ask
 	run_profile -q -gpu-only -o without.profile "$workloads/launch_shapes" 10
 	run_profile --diff without.profile 20.profile -o out.json

@@ -244,7 +244,7 @@ needs_libcurl()
 	for who in setcap sudo root; do
 		mkdir -p cuda/lib64
 		cp "$fake_cuda/libcupti.so.13" cuda/lib64/
-		CUDA_HOME=$PWD/cuda as $who --list-metrics --chip GH100
+		CUDA_HOME=$PWD/cuda as $who --list-counters --chip GH100
 		expect_status 0
 		has_opened libcupti
 	done
@@ -301,15 +301,15 @@ make_evil()
 	done
 }
 
-@test "a library of the user's gets nothing by file capabilities: --list-metrics, and runs" {
+@test "a library of the user's gets nothing by file capabilities: --list-counters, and runs" {
 	local variable
 
 	make_evil
 	serve
 	for variable in CUDA_HOME CUDA_PATH CUDA_ROOT LD_LIBRARY_PATH HOME; do
 		for value in "$PWD/evil" evil .; do
-				within_environment "$variable=$value" --list-metrics
-			within_environment "$variable=$value" --list-metrics --chip GH100
+				within_environment "$variable=$value" --list-counters
+			within_environment "$variable=$value" --list-counters --chip GH100
 			within_environment "$variable=$value" -q -o open/out.folded true
 			within_environment "$variable=$value" -q -o open/out.folded --otlp "http://collector.test:$port" true
 		done

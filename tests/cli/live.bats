@@ -288,7 +288,7 @@ $(cat)" 3>&-
 	t.expect_restored()
 	assert not t.all_text().replace('\n', '').replace(' ', '').startswith('profile'), t.all_text()
 
-	t = with_keys('./until_seen %s 40' % inference, '--report -gpu-only', columns=120)
+	t = with_keys('./until_seen %s 40' % inference, '--top -gpu-only', columns=120)
 	t.wait(lambda: block_of(t))
 	seen()
 	assert t.finish() == 0
@@ -351,7 +351,7 @@ $(cat)" 3>&-
 @test "the library in the program is one line, here and everywhere" {
 	needs_root
 	on_terminal <<-'EOF'
-	t = without_keys('-F', '997', '-o', 'x.json', '-o', 'x.profile', '--report', 'sh', '-c',
+	t = without_keys('-F', '997', '-o', 'x.json', '-o', 'x.profile', '--top', 'sh', '-c',
 	                 './until_seen %s/launches 400000' % workloads, columns=120)
 	t.wait(lambda: any("  [profile's library]" in line for line in block_of(t)))
 	block = block_of(t)

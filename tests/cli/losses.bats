@@ -30,7 +30,7 @@ setup()
 		Samples: $(launched 1000 1000) (0.858 ms)
 		$(correlation 1000)
 		  142 operations have no usable timestamps and count as 0 ns
-		  CUPTI of CUDA 13.0 is known to do that after some 25 million records of graph nodes; --graph graph makes fewer
+		  CUPTI of CUDA 13.0 is known to do that after some 25 million records of graph nodes; --graph whole makes fewer
 		Wrote 2 stacks (858000 ns: 0 CPU, 858000 GPU) to out.folded
 	END
 	expect_line work "^$(gpu_row 0 kernels) +1000 +0\.858 ms +142 without times\$"
@@ -245,7 +245,7 @@ on_small_disk()
 @test "the timeline of a report leaves room for an output that needs none" {
 	"$profile" -q -gpu-only -o all.profile "$workloads/launches" 20000
 	# half of the disk has room for all launches or all kernels, whichever come first, not for both
-	on_small_disk 3m "$profile" --from all.profile --report -o small/x.json
+	on_small_disk 3m "$profile" --from all.profile --top -o small/x.json
 	expect_status 0
 	expect_line stderr 'GPU busy at least '
 	[ -s kept/x.json ]

@@ -43,7 +43,7 @@ stacks_sampled()
 	echo "Stacks: $1 % of $2 launches have one of their own"
 }
 
-# counters_read MEASURED LAUNCHES: with --metrics
+# counters_read MEASURED LAUNCHES: with --counters
 counters_read()
 {
 	echo "Counters: $1 of $2 launches were measured"
@@ -116,7 +116,7 @@ malformed()
 }
 
 ran_on='ran on after the command' used_untraced='process used the GPU and was not traced'
-# The beginning of --report.
+# The beginning of --top.
 took='The run took'
 calls_table='CUDA calls:' memory_table='Memory:' shapes_table='Launch shapes:'
 # Losses of a row of the table of GPU work, and of its sums.

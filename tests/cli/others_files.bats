@@ -90,12 +90,12 @@ expect_refused()
 	expect_equal bytes "$(stat -c %s shared/merged_trace.folded)" 0
 }
 
-@test "--record, --prometheus, --otlp and snapshots, likewise" {
+@test "--save-input, --prometheus, --otlp and snapshots, likewise" {
 	shared_folder
 	as_other sh -c 'umask 0; cd shared; : >r.events; : >m.prom; : >s.json; : >x.1.folded; mkfifo f.pipe'
-	run_profile -gpu-only -o x.folded --record shared/r "$workloads/launches" 1
+	run_profile -gpu-only -o x.folded --save-input shared/r "$workloads/launches" 1
 	expect_refused 'shared/r\.pipe and \.events'
-	run_profile -gpu-only -o x.folded --record shared/f "$workloads/launches" 1
+	run_profile -gpu-only -o x.folded --save-input shared/f "$workloads/launches" 1
 	expect_refused 'shared/f\.pipe and \.events'
 	run_profile -gpu-only -o x.folded --prometheus shared/m.prom touch has_run
 	expect_refused shared/m.prom

@@ -300,7 +300,7 @@ roots_file_is_untouched()
 	expect_status 125
 	as_tester "$profile" -o theirs/results/file true
 	expect_status 125
-	as_tester "$profile" --record theirs/results/recording -o theirs/out.folded true
+	as_tester "$profile" --save-input theirs/results/recording -o theirs/out.folded true
 	expect_status 125
 	expect_line stderr '^profile: cannot record to '
 	roots_file_is_untouched

@@ -623,7 +623,7 @@ greenlet_of()
 	END
 	for python in "${pythons[@]}"; do
 		echo "$python"
-		run_profile -gpu-only --record raw -o out.folded "$python" again.py "$script"
+		run_profile -gpu-only --save-input raw -o out.folded "$python" again.py "$script"
 		expect_status 0
 		expect_line stderr "^$(correlation 401 0 '[0-9]+')\$"
 		[ "$(grep -ac '"t":"pycode"' raw.pipe)" -lt 100 ]

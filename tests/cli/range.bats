@@ -226,7 +226,7 @@ shown()
 @test "what it does not go with" {
 	local option
 
-	for option in --wall --idle --alloc --api --stalls '--metrics default'; do
+	for option in --wall --idle --alloc --api --stalls '--counters default'; do
 		# words
 		# shellcheck disable=SC2086
 		run_profile $option --range a true

@@ -52,11 +52,11 @@ sum_of()
 	for rank in 0 1; do
 		run_profile_of "$rank" -q -gpu-only -o 'same.%r.profile' "$workloads/launches" 10
 	done
-	run_profile --from same.0.profile same.1.profile --report -o job.folded
+	run_profile --from same.0.profile same.1.profile --top -o job.folded
 	expect_status 0
 	expect_line stderr '^  GPU time outside collectives: 10\.000 us in each rank$'
 	run_profile_of 1 -q -gpu-only -o 'same.%r.profile' "$workloads/launches" 20
-	run_profile --from same.0.profile same.1.profile --report -o job.folded
+	run_profile --from same.0.profile same.1.profile --top -o job.folded
 	expect_line stderr '^  GPU time outside collectives: most in rank 1, 20\.000 us; least in rank 0, 10\.000 us$'
 }
 
@@ -226,7 +226,7 @@ make_captures()
 
 @test "a rank that comes late to collectives is named, and what others waited for it" {
 	make_captures "$all_reduce"
-	run_profile --from cap.*.profile --report --by rank --unit ns -o job.folded -o job.json \
+	run_profile --from cap.*.profile --top --by rank --unit ns -o job.folded -o job.json \
 		-o job.html -o job.profile
 	expect_status 0
 	expect_line stderr '^  rank 1 came last in 100 of 100 collectives; others waited 1\.500 s for it in all$'
@@ -268,10 +268,10 @@ make_captures()
 	run_profile --from cap.*.profile --unit ns -o job.folded
 	expect_line stderr '^  rank 0 came last in 100 of 100 collectives; others waited 0 ns for it in all$'
 	expect_equal waits "$(grep -c 'waiting for' job.folded)" 0
-	run_profile --from cap.0.profile --unit ns --report -o one.folded
+	run_profile --from cap.0.profile --unit ns --top -o one.folded
 	expect_equal lines "$(grep -c 'Collectives:\|came last' stderr)" 0
 	make_captures 'ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)'
-	run_profile --from cap.*.profile --unit ns --report -o job.folded -o job.json
+	run_profile --from cap.*.profile --unit ns --top -o job.folded -o job.json
 	expect_status 0
 	expect_equal lines "$(grep -c 'Collectives:\|came last' stderr)" 0
 	expect_equal waits "$(grep -c 'waiting for' job.folded)" 0
@@ -282,7 +282,7 @@ make_captures()
 
 @test "clocks of machines are aligned by collectives, and waits go across them" {
 	make_captures "$all_reduce" 2 3000 20
-	run_profile --from cap.*.profile --report --by rank --unit ns -o job.folded -o job.json \
+	run_profile --from cap.*.profile --top --by rank --unit ns -o job.folded -o job.json \
 		-o job.html -o job.profile
 	expect_status 0
 	expect_line stderr '^  clock of node1 aligned with that of node0 by 100 collectives, within [0-9.]* us$'
@@ -341,7 +341,7 @@ make_captures()
 	rm cap.*
 	"$workloads/rank_captures" . 512 "$all_reduce" 64 300 1
 	rm cap.20[0-6].profile
-	run_profile --from cap.*.profile --report -o job.json
+	run_profile --from cap.*.profile --top -o job.json
 	expect_status 0
 	expect_line stderr "^$(ranks_of 505 512)\$"
 	expect_line stderr '^  clocks of 63 of 64 machines aligned by 100 collectives or more, within'

@@ -101,7 +101,7 @@ total()
 }
 
 @test "the report of a real run" {
-	run_profile -q --report --from "$root/tests/captures/h200_torch_eager.profile" -o a.folded
+	run_profile -q --top --from "$root/tests/captures/h200_torch_eager.profile" -o a.folded
 	expect_status 0
 	expect_line stderr "^$took .*GPU busy "
 	expect_line stderr 'Attention.forward \(train.py\)'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# --report, and the short report on a terminal.
+# --top, and the short report on a terminal.
 
 load helpers
 
@@ -16,9 +16,9 @@ squeeze()
 }
 
 # bats test_tags=quick
-@test "--report: times, tables, losses and cost, behind the summary" {
+@test "--top: times, tables, losses and cost, behind the summary" {
 	needs_root
-	run_profile --report --unit ns -o x.folded "$workloads/inference" 10
+	run_profile --top --unit ns -o x.folded "$workloads/inference" 10
 	expect_status 0
 	squeeze stderr
 	# times are converted between clocks: neighbours may overlap by a nanosecond
@@ -48,8 +48,8 @@ squeeze()
 	EOF
 }
 
-@test "--report knows who launched where the runtime is linked statically" {
-	run_profile -q --report -gpu-only -o x.folded "$workloads/inference_static" 10
+@test "--top knows who launched where the runtime is linked statically" {
+	run_profile -q --top -gpu-only -o x.folded "$workloads/inference_static" 10
 	expect_status 0
 	squeeze stderr
 	expect_line stderr '^ 360 187.200 ms 520.000 us 70.5 % server::Mlp::forward$'
@@ -57,18 +57,18 @@ squeeze()
 	expect_line stderr '^While it ran, profile itself used [0-9.]+ [mu]?s \([0-9.]+ %\) of CPU and [0-9]+ MiB of memory$'
 }
 
-@test "--report names losses" {
+@test "--top names losses" {
 	needs_root
-	FAKE_CUDA_DROP_EVERY=10 run_profile --report --unit ns -o x.folded "$workloads/launches" 100
+	FAKE_CUDA_DROP_EVERY=10 run_profile --top --unit ns -o x.folded "$workloads/launches" 100
 	expect_status 0
 	squeeze stderr
 	expect_line stderr '^ 10 GPU operations dropped$'
 	expect_no_line stderr ' was lost, and'
 }
 
-@test "-q --report: the report and nothing else" {
+@test "-q --top: the report and nothing else" {
 	needs_root
-	run_profile -q --report -o x.folded "$workloads/inference" 3
+	run_profile -q --top -o x.folded "$workloads/inference" 3
 	expect_status 0
 	head -n 1 stderr >first
 	expect_line first "^$took "
@@ -120,7 +120,7 @@ squeeze()
 # busy WINDOW: the report of that part of x.profile; how long the GPU was busy then, in us, is added to `parts`.
 busy()
 {
-	run_profile -q --report --from x.profile --time "$1" -o x.folded
+	run_profile -q --top --from x.profile --time "$1" -o x.folded
 	expect_status 0
 	squeeze stderr
 	awk '/^Shown / && sub(/.*, GPU busy /, "") { print $1 * ($2 == "s" ? 1e6 : $2 == "ms" ? 1000 : 1) }' stderr >>parts
@@ -130,7 +130,7 @@ busy()
 	needs_root
 	run_profile -q -F 500 --waits -o x.profile "$workloads/inference" 10
 	expect_status 0
-	run_profile -q --report --from x.profile -o x.folded
+	run_profile -q --top --from x.profile -o x.folded
 	expect_status 0
 	squeeze stderr
 	expect_line stderr "^$took .*, GPU busy 265.(400|399) ms \([0-9.]+ %\), GPU work 265.400 ms \(sum\)\$"

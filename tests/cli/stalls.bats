@@ -115,7 +115,7 @@ assert all(b[0] > a[1] - 2 * error for a, b in zip(kernels, kernels[1:]))'
 @test "a comparison says that stalls or counters were measured in one run alone" {
 	run_profile -q -gpu-only -o plain.profile "$workloads/launches" 10
 	run_profile -q -gpu-only --stalls=exact -o exact.profile "$workloads/launches" 10
-	run_profile -q -gpu-only --metrics default -o counted.profile "$workloads/launches" 10
+	run_profile -q -gpu-only --counters default -o counted.profile "$workloads/launches" 10
 	run_profile --diff plain.profile plain.profile -o out.json
 	expect_status 0
 	expect_no_line stderr 'other options'
@@ -151,7 +151,7 @@ assert all(b[0] > a[1] - 2 * error for a, b in zip(kernels, kernels[1:]))'
 		_Z4tinyy 0xc0 long_scoreboard 1
 		_Z4tinyy 0xa0 selected 4
 	END
-	FAKE_CUDA_PC_SAMPLES=$PWD/samples run_profile -gpu-only --stalls --report --unit ns -o out.folded \
+	FAKE_CUDA_PC_SAMPLES=$PWD/samples run_profile -gpu-only --stalls --top --unit ns -o out.folded \
 		-o out.json -o out.profile "$launches" 1000
 	expect_status 0
 	expect_line stderr '^ +Instructions: \+0xa0 \(50.0 %\), \+0xb0 \(25.0 %\), \+0x0 \(16.7 %\)$'
@@ -167,7 +167,7 @@ assert a[0]["lines"] == "" and a[1]["instructions"] == "+0xa0 (100.0 %)", a'
 }
 
 @test "a kernel stays one in the tables, by its own time" {
-	run_profile -gpu-only --stalls --report -o out.json "$launches" 999 3 2 graph
+	run_profile -gpu-only --stalls --top -o out.json "$launches" 999 3 2 graph
 	expect_status 0
 	expect_line stderr '^ +2997 .* tiny_in_graph$'
 	run_profile -gpu-only --stalls --by stream --my-code --unit ns -o out.folded "$launches" 400 4 4

@@ -66,7 +66,7 @@ of_json()
 everything()
 {
 	PROBE_TRACER=$PWD/fired LD_PRELOAD=$workloads/libprobe_tracer.so FAKE_CUDA_STRICT=1 FAKE_CUDA_TOTALS=$PWD/totals \
-		OTEL_EXPORTER_OTLP_PROTOCOL=http/json run_profile -gpu-only --strict --unit ns --metrics default \
+		OTEL_EXPORTER_OTLP_PROTOCOL=http/json run_profile -gpu-only --strict --unit ns --counters default \
 		--stalls --api --alloc --launch-shapes --waits --prometheus out.prom --otlp "http://127.0.0.1:$spans" \
 		--otlp spans.jsonl --push "http://127.0.0.1:$pushed" -o out.folded -o out.json -o out.html \
 		-o out.pb.gz -o out.profile "$@"

@@ -121,7 +121,7 @@ expect_kernels()
 
 @test "a report says only what is known" {
 	alone "$workloads/inference" 3
-	read_trace --report
+	read_trace --top
 	expect_line stderr "^$took [0-9.]+ m?s, GPU busy 79\.620 ms "
 	expect_line stderr '^The library used [0-9.]+ [mu]s \([0-9.]+ %\) of CPU in the program$'
 	expect_line stderr '^Nothing was lost, and everything was matched\.$'
@@ -553,7 +553,7 @@ said_by()
 	expect_status 125
 	expect stderr <<<'profile: run.trace is no trace: no program says hello in it'
 	{ said_by 7 /x/app /x/app; head -c 100000 /dev/urandom; printf '\n{"t":"batch","pid":8,"id":"00000000000000bb","seq":0}\n{"t":"name","i":1,"n":"k"}\n'; } >run.trace
-	read_trace --report -o out.folded
+	read_trace --top -o out.folded
 	expect_line out.folded ';\[GPU_Kernel\]k 7$'
 	expect_line stderr "^profile: $(malformed '[0-9]+' lines trace) were ignored "
 	expect_line stderr '^ +[0-9]+   malformed lines from programs$'

@@ -47,7 +47,7 @@ exact_with()
 	exact_run "$workloads/graphs" families
 	exact_run "$workloads/driver_api" 20
 	exact_run "$workloads/launches" 3000 3 2 mixed
-	run_profile --strict --graph graph -gpu-only --unit ns -o out.folded "$workloads/graphs" capture
+	run_profile --strict --graph whole -gpu-only --unit ns -o out.folded "$workloads/graphs" capture
 	expect_status 0
 	expect_line work "^$(gpu_row 0 graphs) +10 +0\.100 ms\$"
 	FAKE_CUDA_MPS=1 FAKE_CUDA_MIG=3/1 run_profile -v -gpu-only -o out.folded "$workloads/launches" 10

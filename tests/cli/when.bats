@@ -187,7 +187,7 @@ expect_seen_left_out()
 }
 
 @test "captures, reports and metrics have the part" {
-	record -gpu-only --delay 400ms -d 1s --report -o out.profile --prometheus out.prom -- 2000
+	record -gpu-only --delay 400ms -d 1s --top -o out.profile --prometheus out.prom -- 2000
 	expect_status 0
 	expect_work
 	expect_line stderr '^Shown with --delay 400ms -d 1s: 1.000 s, GPU busy [0-9.]+ ms'

@@ -276,11 +276,11 @@ under_captures()
 	expect_line out.folded ';replay;cudaGraphLaunch;\[graph node, capture not seen\];\[GPU_Kernel\]'
 }
 
-@test "--graph graph: one operation per launch" {
-	exact_run --graph graph "$workloads/graphs" capture
+@test "--graph whole: one operation per launch" {
+	exact_run --graph whole "$workloads/graphs" capture
 	expect out.folded <<<'<*>main;run_capture;run;replay;cudaGraphLaunch;[GPU_Graph] 100000'
 	expect_line work "^$(gpu_row 0 graphs) +10 +0\.100 ms\$"
-	exact_run --graph graph "$workloads/gpu_work" 1 1 3 4 25
+	exact_run --graph whole "$workloads/gpu_work" 1 1 3 4 25
 	expect_line work "^$(gpu_row 0 graphs) +25 "
 	expect_line work "^$(gpu_row 0 kernels) +6 "
 	expect_no_line out.folded 'captured at|node_kernel'
@@ -587,12 +587,12 @@ not_exact()
 	exact_run -launch-stacks uprobe "$workloads/launches" 40 2 2 refused
 	for mode in graph mixed; do
 		exact_run "$workloads/launches" 40 2 2 $mode
-		exact_run --graph graph "$workloads/launches" 40 2 2 $mode
+		exact_run --graph whole "$workloads/launches" 40 2 2 $mode
 	done
 	for mode in capture explicit clone child update reinstantiate; do
-		exact_run --graph graph "$workloads/graphs" $mode
+		exact_run --graph whole "$workloads/graphs" $mode
 	done
-	exact_run --kernels-only --graph graph "$workloads/gpu_work" 1 2 3 4 3
+	exact_run --kernels-only --graph whole "$workloads/gpu_work" 1 2 3 4 3
 }
 
 @test "kernels still running when the command was killed" {

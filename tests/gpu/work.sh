@@ -73,10 +73,10 @@ check_gpu_work() {
 	nvcc -O2 -arch=native -o "$bin/launch_cost" tests/gpu/launch_cost.cu
 	strict replays "$bin/launch_cost" 0 200 graph
 	check "replays: matched, unmatched, dropped" "402000 0 0" "$(correlation "$out/replays.log")"
-	LD_LIBRARY_PATH=${libs-} "$profile" --graph graph -gpu-only --unit ns -o "$out/whole.folded" \
+	LD_LIBRARY_PATH=${libs-} "$profile" --graph whole -gpu-only --unit ns -o "$out/whole.folded" \
 		"$bin/graphs_gpu" capture >"$out/whole.stdout" 2>"$out/whole.log"
 	grep 'GPU 0' "$out/whole.log"
-	check_true "--graph graph: graphs as a whole" "$(gpu_sum "$out/whole.folded")" \
+	check_true "--graph whole: graphs as a whole" "$(gpu_sum "$out/whole.folded")" \
 		"$(grep -c 'GPU_Graph' "$out/whole.folded") > 0"
 
 	nvcc -std=c++17 -O1 -g -arch=native -o "$bin/copies" tests/gpu/copies.cu
@@ -219,7 +219,7 @@ check_devices() {
 			"$(nvidia-smi --query-gpu=name,uuid --format=csv,noheader -i "$i")" \
 			"$(sed -n "s/^profile: GPU $i: //p" "$out/devices.log")"
 	done
-	"$profile" -gpu-only --record "$out/golden_peers" -o /dev/null "$bin/gpu_work_gpu" 2 1 2 4 2 >/dev/null 2>&1
+	"$profile" -gpu-only --save-input "$out/golden_peers" -o /dev/null "$bin/gpu_work_gpu" 2 1 2 4 2 >/dev/null 2>&1
 	if python3 -c 'import torch' 2>/dev/null; then
 		NCCL_NVLS_ENABLE=0 strict torchrun --by device python3 -m torch.distributed.run --standalone \
 			--nproc-per-node "$gpus" tests/gpu/torch_work.py reduce

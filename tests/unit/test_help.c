@@ -76,7 +76,7 @@ static void other_names_follow_their_option(void **state)
 		assert_int_equal(e->kind, first->kind);
 		assert_true(e->is_optional == first->is_optional);
 	}
-	assert_int_equal(others, 8);
+	assert_int_equal(others, 14);
 }
 
 static enum command parse_with(const struct option_entry *e, const char *word)

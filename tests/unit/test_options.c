@@ -122,7 +122,7 @@ static void long_options_take_one_dash_or_two(void **state)
 	assert_int_equal(options.unit, UNIT_NANOSECONDS);
 	assert_int_equal(options.run.measure.frequency_hz, 7);
 	assert_string_equal(options.run.cuda_libs[0], "/x");
-	assert_run("--record", "run", "app");
+	assert_run("--save-input", "run", "app");
 	assert_string_equal(options.run.record, "run");
 	assert_run("--unit", "samples", "app");
 	assert_int_equal(options.unit, UNIT_SAMPLES);
@@ -655,7 +655,7 @@ static void a_capture_replaces_the_command(void **state)
 	assert_wrong("--from", "a.profile", "-F", "99");
 	assert_non_null(
 		strstr(captured.text, "-F cannot be used with --from: it applies only to a run"));
-	assert_wrong("--from", "a.profile", "--record", "x");
+	assert_wrong("--from", "a.profile", "--save-input", "x");
 	assert_wrong("--from", "a.profile", "-cpu-only", "-gpu-only");
 }
 
@@ -779,9 +779,22 @@ static void own_folders_are_not_endless(void **state)
 	assert_int_equal(options.view.my_path_count, VIEW_PATHS_MAX);
 }
 
+/* Older names and words mean what newer ones do. */
+static void older_words_are_understood(void **state)
+{
+	(void)state;
+	assert_run("--graph", "whole", "app");
+	assert_true(options.run.measure.whole_graphs && !options.run.measure.device_graphs);
+	assert_run("--graph", "graph", "--report", "--metrics", "default", "--record", "x", "app");
+	assert_true(options.run.measure.whole_graphs && options.report);
+	assert_string_equal(options.run.record, "x");
+	assert_wrong("--graph", "graphs", "app");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(older_words_are_understood),
 		cmocka_unit_test(whose_code_and_which_names),
 		cmocka_unit_test(own_folders_are_not_endless),
 		cmocka_unit_test(a_capture_replaces_the_command),

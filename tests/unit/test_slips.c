@@ -42,8 +42,8 @@ static void options_that_begin_so(void **state)
 	char text[SLIP_TEXT_BYTES];
 
 	(void)state;
-	assert_int_equal(slip_candidates("--metrics-", text), 2);
-	assert_string_equal(text, "--metrics-kernels or --metrics-launches");
+	assert_int_equal(slip_candidates("--counters-", text), 2);
+	assert_string_equal(text, "--counters-kernels or --counters-launches");
 	/* another name of the same option is no other option */
 	assert_int_equal(slip_candidates("--outp", text), 1);
 	assert_string_equal(text, "--output");

@@ -518,7 +518,7 @@ static void a_known_bug_of_cupti(void **state)
 	b->ledger.gpu.bad_times = 3;
 	expect_line(b, NOTHING "  3 operations have no usable timestamps and count as 0 ns\n",
 		    "  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
-		    "graph nodes; --graph graph makes fewer\n");
+		    "graph nodes; --graph whole makes fewer\n");
 }
 
 static void the_table_of_gpu_work(void **state)
@@ -895,7 +895,7 @@ static void everything_in_its_order(void **state)
 		"wrote to the pipe\n"
 		"  9 operations have no usable timestamps and count as 0 ns\n"
 		"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of graph "
-		"nodes; --graph graph makes fewer\n"
+		"nodes; --graph whole makes fewer\n"
 		"  3 kernel launches have no record: the kernels had not ended when tracing did, "
 		"or their records were lost\n"
 		"  11 operations are of graph nodes that were made before tracing or out of sight\n"
