@@ -140,8 +140,8 @@ wrong_usage()
 	wrong_usage "profile: unrecognized option '--nvtxx'; did you mean --nvtx?" --nvtxx touch has_run
 	wrong_usage "profile: unrecognized option '--gpu': -gpu-only is GPU time alone; CPU and GPU time together need no option" \
 		--gpu touch has_run
-	wrong_usage "profile: option '--count' is ambiguous: --counters, --counters-kernels or --counters-launches" \
-		--count default touch has_run
+	wrong_usage "profile: option '--me' is ambiguous: --metrics, --metrics-kernels or --metrics-launches" \
+		--me default touch has_run
 	wrong_usage "profile: '–o' begins with a dash of printed text; type a hyphen: -o" –o x touch has_run
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by tests of the collecting side: options, a program in the target as the pipe shows it,
- * and the collected data as it would be in a file.
+ * Shared by tests of the collecting side: options, a program in the target as seen through the
+ * pipe, and the collected data as folded text.
  */
 #ifndef TESTS_UNIT_COLLECT_TEXT_H
 #define TESTS_UNIT_COLLECT_TEXT_H
@@ -30,7 +30,7 @@ static inline struct process *say_hello(struct collect *c, uint32_t pid)
 			     &(struct gpu_event_hello){.version = 2, .pid = pid, .wants_ack = 1});
 }
 
-/* What a program in the target sends; kernels are called "k". */
+/* Sends an event of a program in the target; kernels are called "k". */
 static inline void send_event(struct collect *c, struct process *process,
 			      const struct gpu_event *event)
 {

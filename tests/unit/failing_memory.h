@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that can run out, for a test whose program is linked with --wrap of the functions below
- * (UNSURE in tests/rules.mk): the library's calls of array_make_room then come to
- * __wrap_array_make_room, and __real_array_make_room is the library's own.
+ * Memory that can run out. The test program is linked with --wrap of the functions below (UNSURE in
+ * tests/rules.mk). The library's calls of array_make_room go to __wrap_array_make_room.
+ * __real_array_make_room is the library's own function.
  */
 #ifndef TESTS_UNIT_FAILING_MEMORY_H
 #define TESTS_UNIT_FAILING_MEMORY_H

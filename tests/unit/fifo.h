@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A named pipe in its own folder, with a reader that decodes it: the other end for tests of the
+ * A named pipe in a folder of its own, with a reader that decodes it: the other end for tests of
  * code inside the target.
  *
- * The reader accepts every program, passes its bytes through gpu_pipe, which counts and checks them
- * (`ledger`), passes each event to `heard`, and keeps the raw bytes. fifo_start_reader reads in a
- * thread until the last writer has closed the pipe.
+ * The reader accepts every program. It passes the bytes through gpu_pipe, which counts and checks
+ * them (`ledger`), and passes each event to `heard`. It keeps the raw bytes. fifo_start_reader
+ * reads in a thread until the last writer has closed the pipe.
  */
 #ifndef TESTS_UNIT_FIFO_H
 #define TESTS_UNIT_FIFO_H
@@ -29,7 +29,7 @@ struct fifo {
 	struct collect *collect;
 	const struct ledger *ledger;
 	struct gpu_pipe *source;
-	struct process processes[FIFO_PROGRAMS_MAX]; /* of the programs, in order of their hellos */
+	struct process processes[FIFO_PROGRAMS_MAX]; /* programs, in order of their hellos */
 	uint32_t process_count;
 	fifo_handler heard; /* NULL: none */
 	void *context;

@@ -30,9 +30,9 @@ struct http_server {
 	uint16_t port;
 	pthread_t thread;
 	const char *const *answers; /* NULL at the end */
-	bool is_silent;             /* it takes connections and says nothing */
-	bool is_endless;            /* it repeats the answer's last byte until the client goes */
-	bool drips;                 /* and slowly */
+	bool is_silent;             /* accepts connections and sends nothing */
+	bool is_endless;            /* repeats the answer's last byte until the client closes */
+	bool drips;                 /* repeats slowly */
 	_Atomic bool ends;
 	struct server_request requests[64];
 	_Atomic unsigned int count;

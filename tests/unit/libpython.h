@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 
-/* What a process that checks one library exits with. */
+/* Exit status of a process that checks one library. */
 enum { GOOD, BAD, NOT_USABLE };
 
 /* cmocka's assertions are its process's; this is for those that check a library. */

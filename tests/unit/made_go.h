@@ -12,12 +12,12 @@
 #define GO_1_20 0xfffffff1u
 
 #define MADE_GO_BYTES 1024
-#define MADE_GO_NAMES 128        /* where names begin, but in 1.2 */
-#define MADE_GO_FUNCTIONS 512    /* likewise the table */
-#define MADE_GO_DESCRIPTIONS 256 /* where they begin, from where their offsets count */
+#define MADE_GO_NAMES 128        /* offset of names, except in 1.2 */
+#define MADE_GO_FUNCTIONS 512    /* offset of the function table, except in 1.2 */
+#define MADE_GO_DESCRIPTIONS 256 /* offset of descriptions; base of their offsets */
 
 struct made_go_function {
-	uint64_t start; /* from the beginning of the code on */
+	uint64_t start; /* relative to the start of the code */
 	const char *name;
 };
 
@@ -38,7 +38,7 @@ static inline size_t made_go_table(unsigned char table[MADE_GO_BYTES], uint32_t 
 	uint64_t base = magic == GO_1_2 ? 0 : MADE_GO_FUNCTIONS;
 	uint64_t names = magic == GO_1_2 ? 0 : MADE_GO_NAMES;
 	uint64_t list = magic == GO_1_2 ? 16 : MADE_GO_FUNCTIONS, name = MADE_GO_NAMES + 1;
-	uint64_t added = width == 4 ? 0 : text; /* to addresses */
+	uint64_t added = width == 4 ? 0 : text; /* converts offsets to addresses */
 
 	memset(table, 0, MADE_GO_BYTES);
 	made_go_put(table, 0, magic, 4);

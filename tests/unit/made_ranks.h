@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A made run of a rank: steps of a kernel and an AllReduce, which ends at the same time in all
- * ranks. Rank 1 comes to each 5 ms late. Uses own_folder.h.
+ * Makes a rank's run: steps of a kernel and an AllReduce, which ends at one time in all ranks. Rank
+ * 1 comes 5 ms late to each AllReduce. Uses own_folder.h.
  */
 #ifndef TESTS_UNIT_MADE_RANKS_H
 #define TESTS_UNIT_MADE_RANKS_H
@@ -12,15 +12,15 @@
 #define RANKS_STEP_NS UINT64_C(20000000)
 #define RANKS_COMPUTE_NS UINT64_C(10000000)
 #define RANKS_LATE_NS UINT64_C(5000000)
-#define RANKS_REDUCE_NS UINT64_C(2000000) /* from the last start on */
+#define RANKS_REDUCE_NS UINT64_C(2000000) /* counted from the last rank's start */
 
 /* The clock of the rank's machine, for what is made next. */
 static struct made_clock {
 	uint32_t machine;
-	int64_t ahead_ns;   /* of the wall clock */
-	double drift;       /* of CLOCK_MONOTONIC, ns per ns */
+	int64_t ahead_ns;   /* offset of the wall clock */
+	double drift;       /* drift of CLOCK_MONOTONIC, ns per ns */
 	bool is_exact;      /* the kernel says so, truly or not */
-	uint32_t jitter_ns; /* of steps */
+	uint32_t jitter_ns; /* jitter of steps */
 } made_clock;
 
 static inline uint64_t made_step_ns(uint32_t step)
@@ -101,7 +101,7 @@ static inline void made_rank(struct made_timeline *m, uint32_t rank, uint32_t si
 	r->process_count = m->made.place_names.process_count;
 	r->record_stack_count = r->stack_count;
 	r->timeline = m->timeline;
-	m->made.frames[0].name = m->made.frames[0].short_name = ""; /* of no stack */
+	m->made.frames[0].name = m->made.frames[0].short_name = ""; /* the frame of no stack */
 	assert_int_equal(timeline_finish(m->timeline), 0);
 }
 

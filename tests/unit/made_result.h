@@ -14,7 +14,7 @@ struct made_result {
 	struct stack_info *stacks;
 	struct row *rows;
 	uint32_t frame_capacity, stack_capacity, row_capacity;
-	struct places places; /* of all parts, for made_add_at */
+	struct places places; /* places of all parts, for made_add_at */
 	struct place_names place_names;
 	struct devices devices;
 	struct result_tables tables;
@@ -80,7 +80,7 @@ static inline void made_add(struct made_result *m, uint32_t stack, enum row_kind
 	r->rows = m->rows;
 }
 
-/* The same at a place, of work with so many operations and bytes. */
+/* Adds a copy of `row`, with its count and bytes, at a place. */
 static inline void made_add_at(struct made_result *m, const struct row *row, struct place place)
 {
 	made_add(m, row->stack, (enum row_kind)row->kind, row->ns);

@@ -79,7 +79,7 @@ static inline void made_kernel_of(struct made_timeline *m, const char *name, uin
 						.correlation = 9});
 }
 
-/* The same, as node 4 of graph 3. */
+/* Adds a kernel as node 4 of graph 3. */
 static inline void made_kernel(struct made_timeline *m, const char *name)
 {
 	made_kernel_of(m, name, UINT64_C(3) << 32 | 4);

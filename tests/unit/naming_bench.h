@@ -14,13 +14,13 @@
 struct naming_bench {
 	struct stack_table *stacks;
 	struct profile *profile;
-	struct places places; /* of all parts */
+	struct places places; /* places of all parts */
 	struct place_names place_names;
 	struct devices devices;
 	struct symbolizer *symbolizer;
-	struct address_space *self; /* of this process */
+	struct address_space *self; /* address space of this process */
 	struct gpu_stacks gpu_stacks;
-	struct intern strings; /* of whoever collects */
+	struct intern strings; /* strings of the collecting side */
 	struct ledger ledger;
 	struct collected collected;
 	struct naming_options options;

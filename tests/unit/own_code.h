@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the test's own code lies in its file, for probes on itself. */
+/* Finds the file offset of the test's own code, for probes on the test. */
 #ifndef TESTS_UNIT_OWN_CODE_H
 #define TESTS_UNIT_OWN_CODE_H
 
 #include <inttypes.h>
 #include "unit.h"
 
-/* Where in this file's image code lies. */
+/* Returns the file offset of code at an address of this program. */
 static inline uint64_t file_offset(uintptr_t address)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");

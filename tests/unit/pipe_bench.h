@@ -22,7 +22,7 @@ struct pipe_bench {
 	struct ledger *ledger;
 	struct gpu_pipe *pipe;
 	bool refuses, lingers;
-	struct process processes[PROCESSES_MAX]; /* of those that were accepted, in order */
+	struct process processes[PROCESSES_MAX]; /* accepted processes, in order */
 	uint32_t process_count;
 	struct heard heard[HEARD_MAX];
 	uint32_t count;
@@ -51,7 +51,7 @@ static inline void hear(struct pipe_bench *b, struct tracee *tracee, const struc
 		keep_text(h, event->hello.executable);
 }
 
-/* As a session does it. */
+/* Answers a program as a session does. */
 static inline void answer(struct pipe_bench *b, struct tracee *tracee,
 			  const struct gpu_event *event)
 {

@@ -18,7 +18,7 @@ struct made_memory {
 	unsigned char *bytes;
 	uint64_t used;
 	uint64_t reads;
-	uint64_t anchor; /* of the innermost evaluation; 0: none yet */
+	uint64_t anchor; /* anchor of the innermost evaluation; 0: none yet */
 };
 
 static inline bool made_read(void *context, uint64_t address, void *out, size_t size)
@@ -119,7 +119,7 @@ static inline uint64_t made_code(struct made_memory *m, const struct python_offs
 	return code;
 }
 
-/* As on the C stack of an evaluation; of 3.11 also _PyCFrame. */
+/* Makes an anchor as on the C stack of an evaluation; for 3.11, also a _PyCFrame. */
 static inline uint64_t made_anchor(struct made_memory *m, const struct python_offsets *o)
 {
 	uint64_t anchor = made_space(m, 64);

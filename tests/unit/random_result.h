@@ -17,7 +17,7 @@ struct random_result {
 	struct made_result made;
 	struct ledger ledger;
 	struct timeline *timeline;
-	struct timeline_record records[RANDOM_RECORDS_MAX]; /* as they were added */
+	struct timeline_record records[RANDOM_RECORDS_MAX]; /* in the order of adding */
 	uint32_t record_count;
 };
 
@@ -124,7 +124,7 @@ static inline void random_begin(struct prng *p, struct random_result *r)
 	struct made_result *m = &r->made;
 
 	made_begin(m);
-	m->frames[0].name = m->frames[0].short_name = ""; /* of no stack */
+	m->frames[0].name = m->frames[0].short_name = ""; /* the frame of no stack */
 	r->ledger = (struct ledger){.cpu.samples = 0};
 	r->record_count = 0;
 	r->timeline = timeline_new(folder, NULL);

@@ -50,7 +50,7 @@ static inline void random_row(struct prng *p, struct made_result *m, const struc
 			     random_cell(p, m, &kind->columns[c]));
 }
 
-/* Those of a run that measures all. */
+/* Returns the settings of a run that measures everything. */
 static inline struct measure all_measures(void)
 {
 	struct measure measure;

@@ -48,7 +48,7 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 	h->names[h->count++] = strdup(kernel);
 }
 
-/* Of each record in a buffer. */
+/* Bytes of each record in a buffer. */
 static size_t record_size = sizeof(struct cupti_abi_kernel);
 
 /* The records lie one after the other. */
@@ -148,7 +148,8 @@ static void send(struct bench *b, const struct cupti_abi_kernel *records, size_t
 	send_records(b, records, n, sizeof(*records));
 }
 
-/* Of memory, and of pools that are trimmed or go; another process's pool says nothing. */
+/* With memory followed, pools are sent with memory, when trimmed and when destroyed. An imported
+ * pool of another process is not sent. */
 static void pools_are_sent_where_memory_is_followed(void **state)
 {
 	struct bench *b = *state;
@@ -269,7 +270,7 @@ static void senseless_times_are_marked(void **state)
 static void times_outside_are_marked(void **state)
 {
 	const uint64_t ms = 1000000;
-	/* in CUPTI's clock, which is 0.4 ms ahead */
+	/* times of CUPTI's clock, which is 0.4 ms ahead */
 	const struct cupti_abi_kernel r[] = {
 		record("k", 1, 5), /* before the machine started */
 		record("k", 99 * ms, 99 * ms + 5),
@@ -296,7 +297,7 @@ static void times_outside_are_marked(void **state)
 	send_records(b, &set, 1, sizeof(set));
 	assert_int_equal(b->heard.work.outside, GPU_AFTER_TRACING);
 	assert_int_equal(b->heard.work.duration_ns, ms);
-	/* where the moments are not known, nothing is */
+	/* unknown bounds of tracing leave nothing outside */
 	b->began_ns = b->now_ns = 0;
 	send(b, r, 9);
 	for (uint32_t i = 9; i < 18; i++)
@@ -313,7 +314,8 @@ static struct cupti_abi_memory released_at(uint64_t timestamp)
 					 .timestamp = timestamp};
 }
 
-/* What ended before is counted, what is followed from the start is sent all the same. */
+/* Work that ended before the start is counted. Memory, followed from the start, is sent in any
+ * case. */
 static void work_before_the_recorded_is_counted(void **state)
 {
 	const uint64_t ms = 1000000, at = 100 * ms + 400000; /* 100 ms by our clock */
@@ -391,7 +393,7 @@ static void work_after_the_recorded_is_counted(void **state)
 	assert_int_equal(b->fifo.ledger->gpu.dropped, 0);
 }
 
-/* When recording is over, what CUPTI hands over may not have ended. */
+/* Records from the end of recording may be of work that has not ended. */
 static void what_has_not_ended_can_be_left_out(void **state)
 {
 	const struct cupti_abi_kernel r[] = {record("k", 0, 0), record("k", 100, 0),
@@ -591,7 +593,7 @@ static void a_hidden_device_is_none(void **state)
 	assert_int_equal(b->heard.device_count, 0);
 }
 
-/* Such a record's name may be no pointer. */
+/* A record of another layout may have a name that is no pointer. */
 static void a_device_of_another_layout_is_not_read(void **state)
 {
 	struct bench *b = *state;
@@ -617,7 +619,7 @@ static void a_device_of_another_layout_is_not_read(void **state)
 	}
 	assert_int_equal(b->heard.device_count, 0);
 	assert_false(b->saw_device);
-	assert_int_equal(b->heard.notices, 5); /* where that is wanted */
+	assert_int_equal(b->heard.notices, 5); /* one for each verbose try */
 	assert_int_equal(b->fifo.ledger->gpu.unknown_kinds, 0);
 	send_device(b, device(1)); /* the others go on */
 	assert_int_equal(b->heard.device_count, 1);
@@ -770,7 +772,7 @@ static void a_measured_kernel_has_the_time_that_was_counted(void **state)
 	struct cupti_abi_kernel records[] = {untimed(101), untimed(102), untimed(103)};
 
 	b->reads_counters = true;
-	/* its call has returned, or returns later; the third is not measured */
+	/* the first call has returned, the second returns later; the third is not measured */
 	counted_times_begin(101);
 	counted_times_end(101, &ns, 1000, 9000);
 	counted_times_begin(102);

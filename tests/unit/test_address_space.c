@@ -97,7 +97,7 @@ static void a_fork_inherits_its_parents_mappings(void **state)
 	assert_int_equal(module_at(parent, 0x1000), 5);
 	insert(parent, 0x3000, 0x4000, 7);
 	assert_int_equal(module_at(child, 0x3000), 0);
-	/* and it outlives its parent */
+	/* the space outlives its parent */
 	address_space_free(parent);
 	assert_int_equal(module_at(child, 0x1000), 6);
 	child->is_complete = false;
@@ -270,7 +270,7 @@ static void earlier_mappings_are_read(void **state)
 	/* all mappings of this one were reported, so /proc is not read */
 	assert_int_equal(symbolizer_map(s, from_the_start, &mapping), 0);
 	assert_int_equal(from_the_start->maps->count, 1);
-	/* and /proc of this one is unreadable: only reported mappings count from then on */
+	/* /proc of this process is unreadable: only reported mappings count from then on */
 	assert_int_equal(symbolizer_map(s, gone, &mapping), 0);
 	assert_int_equal(gone->maps->count, 1);
 	assert_true(gone->is_complete);
@@ -293,7 +293,7 @@ static void a_snapshot_replaces_known_mappings(void **state)
 	assert_int_equal(symbolizer_snapshot(s, space), 0);
 	assert_int_equal(module_at(space, 0x1800), 0);
 	assert_true(module_at(space, (uintptr_t)local_function) > MODULE_JIT);
-	/* not of others that shared it */
+	/* other spaces that shared the list keep theirs */
 	assert_int_equal(module_at(fork, 0x1800), MODULE_JIT);
 	assert_int_equal(fork->maps->count, 1);
 	/* the mappings of an ended process are still useful */
@@ -323,7 +323,7 @@ static void code_outlives_its_space(void **state)
 	symbolizer_free(s);
 }
 
-/* Two processes with the same pid, one after the other: generated code is kept apart. */
+/* Two processes with one pid, one after the other, keep their generated code apart. */
 static void generated_code_belongs_to_one_process(void **state)
 {
 	struct symbolizer *s = symbolizer_new();
@@ -346,7 +346,7 @@ static void generated_code_belongs_to_one_process(void **state)
 	assert_int_equal(one.offset, 0x1100);
 	address_space_free(first);
 	assert_string_equal(symbolizer_name(s, one, false), "[jit]");
-	/* only then does the second one write its names: they are looked up for it alone */
+	/* the second process writes its names late: the lookup is for this process alone */
 	file = fopen(path, "w");
 	assert_non_null(file);
 	fputs("1100 100 second\n", file);

@@ -8,7 +8,7 @@
 #define SCOPES 4u /* two processes with two kinds each */
 #define EVENTS 600u
 
-/* What is allocated, by process and address. */
+/* Live allocations, by process and address. */
 static struct {
 	bool is_there;
 	uint64_t bytes;
@@ -318,7 +318,8 @@ static void add_ten(void *context, struct stack_id *stack)
 	stack->number += 10;
 }
 
-/* Events that wait, and rows, have new numbers; more are added to the same rows. */
+/* When stacks get new numbers, waiting events and rows get them, too. Later events still add to
+ * those rows. */
 static void stacks_get_new_numbers(void **state)
 {
 	struct allocation_event e = {
@@ -348,7 +349,8 @@ static void stacks_get_new_numbers(void **state)
 	allocations_release(&a);
 }
 
-/* Then the part begins later: after what was taken. Those that are not wanted go first. */
+/* With more items than fit, unwanted ones go first. Then the part begins later, after the items
+ * taken. */
 static void what_is_not_wanted_makes_room(void **state)
 {
 	struct allocation_event e = {.type = ALLOCATION_MADE, .bytes = 1};

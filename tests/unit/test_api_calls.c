@@ -103,7 +103,7 @@ static void quantiles_are_those_of_the_calls(void **state)
 
 			for (uint64_t i = 0; i < count; i++) {
 				within += list[i] <= got;
-				/* what is an eighth shorter does not hold so many */
+				/* a value an eighth smaller bounds fewer calls */
 				below += list[i] < got - got / 8;
 			}
 			if (within * 1000 < q * count || (below * 1000 >= q * count && q > 0))
@@ -120,7 +120,7 @@ static void take_note(void *context, const struct profile_item *note)
 	api_calls_note(note);
 }
 
-/* What the program sends of so many calls, each so long. */
+/* Sends this number of calls, each of this duration. */
 static void keep_calls(struct api_call *call, struct profile_sink *sink, uint64_t count,
 		       uint64_t ns, uint64_t shortest_ns, uint64_t longest_ns)
 {
@@ -142,7 +142,7 @@ static void keep_calls(struct api_call *call, struct profile_sink *sink, uint64_
 		      sink);
 }
 
-/* Those that came in the last seconds; a function that was not called then is not there. */
+/* Calls that returned in the last seconds count. A function without such calls is absent. */
 static void calls_of_the_last_seconds(void **state)
 {
 	struct api_calls calls = {.count = 0};
@@ -158,7 +158,7 @@ static void calls_of_the_last_seconds(void **state)
 	keep_calls(b, &sink, 1000, 7, 7, 90000);
 	sink.now_ns = 150;
 	keep_calls(a, &sink, 10, 1000, 7, 90000);
-	sink.now_ns = 250; /* after the end: of what was before */
+	sink.now_ns = 250; /* after the end: a count of calls from before */
 	keep_calls(a, &sink, 20, 90000, 7, 90000);
 	api_calls_begin_part(&calls);
 	profile_sink_finish(&sink, &time_range);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What functions do, by their names: names that are known, names of a CUDA to come, and all names
- * of the CUPTI headers that are here ($CUDA_HOME, and what scripts/get_cupti has fetched).
+ * Classification of functions by name: known names, names of a future CUDA, and all names of the
+ * CUPTI headers found. Headers come from $CUDA_HOME and scripts/get_cupti.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,7 +193,8 @@ static bool has(const char *name, const char *part)
 	return strstr(name, part) != NULL;
 }
 
-/* By other means than the rules: what each name that looks like GPU work must not be. */
+/* Checks a name without the module's rules. Returns the meaning that such a name should have, or
+ * NULL if its meaning is right. */
 static const char *what_is_wrong(const char *name)
 {
 	struct api_function f = api_function_of(name);

@@ -17,7 +17,7 @@ static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken 
 
 static int calls, named;
 static uint32_t frames;
-static bool is_expected;  /* that somebody waits */
+static bool is_expected;  /* a waiting thread is expected */
 static bool has_launched; /* the one who does */
 static bool has_stepped;  /* through launches: check_handlers */
 
@@ -30,7 +30,7 @@ static uint32_t name_stack(struct sink *to, const struct async_parent_stack *sta
 	return STACK;
 }
 
-/* In a child made by fork nobody waits for the worker. */
+/* Checks that in a forked child no thread waits for the worker. */
 static void check_child(struct async_parent_worker *worker)
 {
 	int status;
@@ -44,7 +44,7 @@ static void check_child(struct async_parent_worker *worker)
 
 /* ---- launches in handlers of signals ---- */
 
-#define TRAP 0x100 /* in the flags: SIGTRAP after each instruction */
+#define TRAP 0x100 /* trap flag: SIGTRAP after each instruction */
 #define STEPS_MAX 100000
 
 #ifdef __SANITIZE_ADDRESS__
@@ -58,7 +58,7 @@ static struct {
 	int left; /* instructions before the one at which a handler launches */
 } trap;
 
-/* By then another thread has taken the place of the one that waited, and has ended, too. */
+/* Simulates, in a signal handler, a thread that took the waiting thread's place and has ended. */
 static void launch_in_handler(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
@@ -85,8 +85,8 @@ static void launch_in_handler(int number, siginfo_t *info, void *context)
 	atomic_fetch_add(&async_parent_changes, 1);
 }
 
-/* Whether an answer is at hand. On a busy machine it takes a while until the other thread sleeps.
- */
+/* Waits for an answer; returns false if there is none. On a busy machine, the other thread takes
+ * a while to sleep. */
 static bool keeps_answer(struct async_parent_worker *worker)
 {
 	const struct timespec longer = {.tv_nsec = 100 * ASYNC_PARENT_STILL_NS};
@@ -121,7 +121,8 @@ static bool launch_and_trap(struct async_parent_worker *worker, bool has_answer,
 	return trap.left < 0 || (has_answer && worker->answer.ticks != answered);
 }
 
-/* At every `stride`-th instruction of a launch; its time goes with the square of their number. */
+/* Interrupts a launch at every `stride`-th instruction. The time grows with the square of the
+ * number of instructions. */
 static void check_handlers(struct async_parent_worker *worker, bool has_answer, int stride)
 {
 	const struct sigaction action = {.sa_sigaction = launch_in_handler, .sa_flags = SA_SIGINFO};
@@ -133,7 +134,7 @@ static void check_handlers(struct async_parent_worker *worker, bool has_answer, 
 		MUST(at < STEPS_MAX);
 		if (!keeps_answer(worker)) {
 			MUST(at == 0);
-			return; /* there are no events */
+			return; /* the kernel allows no events */
 		}
 		at += stride;
 	} while (launch_and_trap(worker, has_answer, at - stride));
@@ -148,7 +149,7 @@ static bool is_same_frame(const struct python_frame *a, const struct python_fram
 	       a->is_entry == b->is_entry;
 }
 
-/* Read again, by numbers, the stack is the same in all; one of other code is not taken for it. */
+/* Reads the stack again, by numbers: the frames are equal. A stack of other code is no match. */
 static void check_reading(struct async_parent_worker *worker)
 {
 	static struct python_stack stack, again;
@@ -175,7 +176,7 @@ static void *work(void *name)
 	struct async_parent_worker *worker;
 	uint32_t expected = is_expected ? STACK : 0;
 
-	MUST(!async_parent_worker_new()); /* not by the name that it was given */
+	MUST(!async_parent_worker_new()); /* a name given by the program does not count */
 	pthread_setname_np(pthread_self(), name);
 	worker = async_parent_worker_new();
 	MUST(worker && strcmp(async_parent_worker_name(worker), name) == 0);
@@ -248,7 +249,7 @@ static void check_library(const char *path)
 	py.Py_InitializeEx(0);
 	python_stack_read(&sink, &own);
 	define_called(called);
-	/* as one that has launched nothing, then as one that has */
+	/* a thread that has launched nothing, then one that has */
 	for (int i = 0; i < 2; i++) {
 		is_expected = true;
 		run_in("/usr/lib/torch/autograd/graph.py", "_engine_run_backward");

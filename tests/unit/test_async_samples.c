@@ -12,7 +12,7 @@
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
 
-/* What came out: "TIME:BELOW", TIME in ms, "?" if it is not known. */
+/* Output as "TIME:BELOW", TIME in ms, "?" if unknown. */
 static char out[4096];
 static uint64_t count;
 

@@ -8,15 +8,15 @@
 
 #define PROCESSES 64
 
-/* What attach did, in place of a session. */
+/* Records what attach does, in place of a session. */
 static struct world {
 	pid_t followed[PROCESSES], added[PROCESSES], forgotten[PROCESSES];
 	uint32_t followed_count, added_count, forgotten_count;
-	pid_t refused;              /* not ours */
-	pid_t dies;                 /* when it is followed */
-	pid_t forks;                /* when it is followed: `unseen` starts then */
-	pid_t born_of, born;        /* a child that appears in /proc while we look */
-	bool kernel_knows_children; /* and the kernel has told of it */
+	pid_t refused;       /* a process that is not ours */
+	pid_t dies;          /* process that ends when it is followed */
+	pid_t forks;         /* process that forks when it is followed: `unseen` starts then */
+	pid_t born_of, born; /* a child that appears in /proc while we look */
+	bool kernel_knows_children; /* the kernel has reported the child */
 } world;
 
 static struct symbolizer *symbolizer;
@@ -79,7 +79,7 @@ static int follow(void *context, pid_t pid)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	/* it starts another one just when it begins to be followed */
+	/* the process starts another one just when attach follows it */
 	if (pid == world.forks) {
 		world.forks = 0;
 		world.born = start(1);
@@ -162,14 +162,14 @@ static void a_process_and_its_descendants(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_true(is_in(world.added, world.added_count, started[i]));
 	assert_false(is_in(world.followed, world.followed_count, other));
-	/* there is nothing new */
+	/* a second call finds nothing new */
 	assert_int_equal(attachment_follow(a), 0);
 	assert_int_equal(attachment_count(a), 5);
 	assert_int_equal(world.followed_count, 5);
 	attachment_free(a);
 }
 
-/* Of two requests that both name it, it is added once. */
+/* A process that both requests name is added once. */
 static void names_and_pids_together(void **state)
 {
 	struct attach_request request = {.pid_count = 2, .name = "^test_attach$"};
@@ -227,7 +227,7 @@ static void one_that_starts_as_another_is_followed(void **state)
 		assert_non_null(a);
 		assert_int_equal(attachment_follow(a), 0);
 		assert_true(known || is_in(world.followed, world.followed_count, world.born));
-		/* what the kernel has told of is not added again, nor looked for */
+		/* a child that the kernel reports is not added or looked for again */
 		assert_int_equal(is_in(world.added + added, world.added_count - added, world.born),
 				 !known);
 		attachment_free(a);
@@ -247,15 +247,15 @@ static void others_are_left_out(void **state)
 	assert_non_null(a);
 	assert_int_equal(attachment_follow(a), 0);
 	assert_false(is_in(world.followed, world.followed_count, started[1]));
-	/* its child is ours again */
+	/* the child is ours again */
 	assert_true(is_in(world.added, world.added_count, started[2]));
 	attachment_free(a);
-	/* but who names it is told */
+	/* a process named by its pid is reported */
 	world.refused = first;
 	assert_null(attach_to(&request));
 }
 
-/* What sudo and --as-root could change is said only where we are not root already. */
+/* The message names sudo and --as-root only if profile does not run as root. */
 static void who_may_look_is_told(void **state)
 {
 	struct attach_request request = {.pid_count = 1};

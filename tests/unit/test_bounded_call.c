@@ -19,10 +19,10 @@
 
 #include "symbolize/util/bounded_call.h"
 
-#define LONG_MS 60000 /* for calls that return at once */
-#define SHORT_MS 20   /* for calls that never do */
+#define LONG_MS 60000 /* timeout of calls that return at once */
+#define SHORT_MS 20   /* timeout of calls that never return */
 
-/* What outlives the jobs. */
+/* State that outlives the jobs. */
 static sem_t may_return; /* posted once for each stuck job */
 static sem_t discarded;
 
@@ -132,7 +132,7 @@ static void few_are_abandoned(void **state)
 	(void)state;
 	for (int i = 0; i < BOUNDED_CALL_MAX_ABANDONED; i++)
 		assert_int_equal(bounded_call(c, &make_work(i, true)->job, SHORT_MS), -ETIMEDOUT);
-	/* From now on nothing is tried. */
+	/* After too many stuck calls, no call is made. */
 	assert_int_equal(bounded_call(c, &make_work(0, false)->job, LONG_MS), -EBUSY);
 	assert_int_equal(count_discards(), 0);
 	assert_int_equal(bounded_caller_count_stuck(c), BOUNDED_CALL_MAX_ABANDONED + 1);
@@ -154,7 +154,7 @@ static void time_of_a_run_is_limited(void **state)
 	bounded_caller_free(c);
 }
 
-/* Where one call was abandoned no other is made, and that counts once. */
+/* After a call is abandoned at a place, no other call is made there. The place counts once. */
 static void a_stuck_place_is_left_alone(void **state)
 {
 	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
@@ -192,7 +192,7 @@ static void a_place_is_not_stuck_where_a_call_was_busy(void **state)
 	int err = -EBUSY;
 
 	(void)state;
-	/* on a busy machine the first may hardly run in its time */
+	/* on a busy machine the first call may hardly run in its time */
 	for (unsigned int ms = SHORT_MS; err && ms < LONG_MS; ms *= 4) {
 		struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 		struct work *work = make_work(0, true);
@@ -299,12 +299,12 @@ static void something_else_is_done_meanwhile(void **state)
 	assert_int_equal(work->output, 2);
 	table_quota_settle(bounded_caller_budget(c), &work->job.share, false);
 	free(work);
-	/* not in a child, and no longer than it is wanted */
+	/* nothing is called in a child, or after the caller is freed */
 	times = 0;
 	child = fork();
 	if (child == 0) {
 		work = make_work(1, true);
-		/* by a signal: valgrind has its own idea of what a child may leave */
+		/* ends by a signal: valgrind changes the exit status of children */
 		if (bounded_call(c, &work->job, SHORT_MS) == -ETIMEDOUT && times == 0)
 			raise(SIGKILL);
 		_exit(1);
@@ -325,7 +325,7 @@ static void something_else_is_done_meanwhile(void **state)
 struct sleeper {
 	struct bounded_job job;
 	uint64_t compute_ns; /* CPU time */
-	unsigned int naps;   /* then so many, or until nobody waits */
+	unsigned int naps;   /* naps after computing, or until nobody waits */
 	unsigned int nap_ms;
 	bool was_late;
 };

@@ -22,9 +22,9 @@
 #include "symbolize/address_space.h"
 
 enum { CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39, CAP_SYS_ADMIN_BIT = 21 };
-enum { TIMEOUT_S = 60 }; /* for expected events */
+enum { TIMEOUT_S = 60 }; /* timeout of expected events */
 
-#define MARK UINT64_C(0x5ca1ab1e0ddba11) /* on the stacks that are taken */
+#define MARK UINT64_C(0x5ca1ab1e0ddba11) /* a word that taken stacks contain */
 
 /* ---- functions that probes are put on ---- */
 
@@ -44,13 +44,13 @@ PROBED int runtime_launch(int calls)
 	return (int)sink;
 }
 
-/* As cuptiSubscribe. */
+/* Stands for cuptiSubscribe. */
 PROBED int subscribe(int result)
 {
 	return result;
 }
 
-/* With the mark on the stack. */
+/* Launches with the mark on the stack. */
 PROBED int launch_with_mark(void)
 {
 	volatile uint64_t mark[2] = {MARK, ~MARK};
@@ -66,7 +66,7 @@ static int probe(struct bpf_source *s, enum bpf_source_probe kind, pid_t pid, ui
 	return bpf_source_probe(s, kind, pid, path, &offset, &number, 1);
 }
 
-/* On both, as on the files of a process. */
+/* Sets probes on both launch functions, as on a process's files. */
 static void probe_launches(struct bpf_source *s, enum bpf_source_probe kind, pid_t pid)
 {
 	uint64_t offsets[] = {file_offset((uintptr_t)runtime_launch),
@@ -154,7 +154,7 @@ static void expect_launch(struct bpf_source *s, uintptr_t function, const char *
 	assert_int_equal(launch->registers[16], function);
 	assert_int_equal(launch->event.kernel_frames, 0);
 	assert_string_equal(launch->event.comm, "test_bpf_source");
-	/* on top lies the return address, which is in this program */
+	/* the return address, which is in this program, is on top */
 	assert_true(word_at(launch, 0) - (uintptr_t)function + (1 << 20) < 2 << 20);
 }
 
@@ -261,7 +261,7 @@ static void children_are_sampled(void **state)
 	assert_true(bpf_source_follows(s, child.pid));
 	assert_false(bpf_source_follows(s, getpid()));
 	release_child(&child);
-	do /* it may still be in prctl, which has given it its name */
+	do /* the thread may still be in prctl, which has set its name */
 		sample = await(s, STACK_EVENT_CPU_SNAPSHOT, child.pid);
 	while (strcmp(sample->event.comm, "burner") != 0 ||
 	       sample->registers[16] - (uintptr_t)burn >= 4096);
@@ -320,7 +320,7 @@ static void processes_are_followed_to_their_end(void **state)
 			continue;
 		}
 		if (e->kind == STACK_EVENT_CPU_USED) {
-			/* as its last thread began to end; and when all was released */
+			/* flags: the last thread has begun to end; everything is released */
 			assert_int_equal(e->flags,
 					 reports ? 0 : STACK_EVENT_ENDS | STACK_EVENT_LOOKED);
 			used = ((const struct stack_value *)e)->value;
@@ -445,7 +445,7 @@ static void samples_in_the_kernel_have_both_stacks(void **state)
 	while (sample->event.kernel_frames < 3);
 	for (int i = 0; i < sample->event.kernel_frames; i++)
 		assert_true(stack_snapshot_kernel(sample)[i] >> 47 == 0x1ffff);
-	/* at its entry to the kernel: in read(), which is called from here */
+	/* registers are those at the entry to the kernel: read(), called from here */
 	assert_true(sample->registers[16] >> 47 == 0);
 	assert_true(sample->stack_bytes > 0);
 	end_child(&child);
@@ -475,7 +475,7 @@ static void a_clock_takes_one_descriptor_a_cpu(void **state)
 	assert_true(count_descriptors() < before);
 	s = open_source(&(struct bpf_source_options){.launches = true, .sample_hz = 50});
 	with = count_descriptors();
-	/* and the program */
+	/* a descriptor for each processor, and one for the program */
 	assert_int_equal(with - without, sysconf(_SC_NPROCESSORS_ONLN) + 1);
 	bpf_source_close(s);
 }
@@ -627,7 +627,7 @@ static bool drop_to_two_capabilities(bool admin)
 	       syscall(SYS_capset, &head, sets) == 0;
 }
 
-/* Whether the next event, but for samples, is of this kind. */
+/* Checks that the next event, apart from samples, is of this kind. */
 static bool comes_next(struct bpf_source *s, uint16_t kind)
 {
 	const struct stack_event *event;
@@ -648,7 +648,7 @@ static void *drop_and_launch(void *unused)
 	return unused;
 }
 
-/* In a thread, which alone gives them up. */
+/* Gives up the capabilities of this thread alone, and launches. */
 static void launch_without_capabilities(void)
 {
 	pthread_t thread;
@@ -657,7 +657,8 @@ static void launch_without_capabilities(void)
 		pthread_join(thread, NULL);
 }
 
-/* What the profiler does while the target runs; returns the number of failures. */
+/* Plays the profiler's part while the target runs. Returns 0, or the number of the step that
+ * failed. */
 static int work_as_nobody(struct bpf_source *s, const char *path)
 {
 	struct stack_python python = {.program = 1};
@@ -668,7 +669,7 @@ static int work_as_nobody(struct bpf_source *s, const char *path)
 		return 2; /* still privileged */
 	if (bpf_source_track(s, getpid()) != 0 || !bpf_source_follows(s, getpid()))
 		return 3;
-	/* as the profiler is while it runs; and the program has no capabilities */
+	/* undumpable, as the profiler is; the program has no capabilities */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (bpf_source_set_python(s, getpid(), &python) != 0)
 		return 4;
@@ -729,7 +730,7 @@ static void run_forward(void)
 	      NULL);
 }
 
-/* So many functions, each called by the next (below, too). */
+/* Depth of nested functions, each called by the next one; also used below. */
 #define NESTED 100
 
 static void run_nested(void)
@@ -775,9 +776,9 @@ struct names {
 	struct symbolizer *symbolizer;
 	struct address_space *space;
 	uint32_t program;
-	bool is_deaf;                                              /* to what is sent */
+	bool is_deaf;                                              /* ignores the events sent */
 	bool stays_unnamed, is_cut;                                /* cut: the last stack */
-	struct python_sample_frame frames[STACK_PYTHON_MAX_LINKS]; /* of the last stack */
+	struct python_sample_frame frames[STACK_PYTHON_MAX_LINKS]; /* frames of the last stack */
 	uint32_t count;
 };
 
@@ -858,7 +859,7 @@ static void sample_python(void (*run)(void), bool lines, bool deaf, const char *
 	assert_int_equal(bpf_source_track(s, child.pid), 0);
 	began_ns = now_ns();
 	release_child(&child);
-	/* its own code runs: it is no more this program, and the interpreter is mapped */
+	/* the child executes its own code first; wait until the interpreter is mapped */
 	while (!find_interpreter(child.pid, &mapping))
 		usleep(1000);
 	assert_true(pythons_map(&names->pythons, child.pid, &names->program, &mapping, false,
@@ -886,7 +887,8 @@ static void expect_forward(bool lines, uint32_t line)
 
 #define SAMPLES_OF_EXECUTED 20
 
-/* Executes itself when the file is there: another program, and the same interpreter. */
+/* Executes the interpreter again once the file exists: another program, but one interpreter
+ * binary. */
 static char go_on[64];
 
 static void run_twice(void)
@@ -911,7 +913,7 @@ static uint64_t await_exec(struct bpf_source *s, pid_t pid)
 	return event->event.time_ns;
 }
 
-/* How many of the next samples have Python frames. */
+/* Counts the next samples that have Python frames. */
 static uint32_t count_python(struct bpf_source *s, pid_t pid)
 {
 	const struct stack_python_chain *chain;
@@ -1103,8 +1105,8 @@ static void so_it_is_as_before_casts(void **state)
 }
 
 /*
- * What the kernel's verifier went through to load each of this process's programs: most of the time
- * that a run takes longer than its command.
+ * Returns the number of instructions that the kernel's verifier processed to load this process's
+ * programs. Verification is most of the time by which a run is longer than its command.
  */
 static uint32_t verified(const struct bpf_source_options *options, uint32_t *programs)
 {

@@ -99,7 +99,7 @@ static void it_grows_where_cupti_would_crash(void **state)
 	assert_true(b.filled > BUFFERS_FILLED_MAX);
 	give(&b, taken, 2 * MOST_FILLED);
 	assert_int_equal(b.in_use, 0);
-	assert_true(b.held == 0 && b.kept <= BUFFERS_FILLED_MAX); /* and shrinks again */
+	assert_true(b.held == 0 && b.kept <= BUFFERS_FILLED_MAX); /* kept buffers shrink again */
 	buffers_release(&b);
 }
 
@@ -165,7 +165,7 @@ static void shortness_shows_in_time(void **state)
 	buffers_give_up_waiting(&b);
 	assert_false(buffers_are_short(&b)); /* waiting is of no use */
 	buffers_put(&b, taken[FULL_SIZED + 1]);
-	assert_true(buffers_are_short(&b)); /* until something changes */
+	assert_true(buffers_are_short(&b)); /* until the state changes */
 	buffers_put(&b, taken[0]);
 	assert_false(buffers_are_short(&b));
 	give(&b, taken + 1, FULL_SIZED);

@@ -7,7 +7,7 @@
 
 #define SIZE 16384u
 
-/* What readelf says of our own file, where there is readelf. */
+/* The build id of the test's own file is the one that readelf prints, if readelf is installed. */
 static void our_own(void **state)
 {
 	struct code_map map = {.entries = NULL};
@@ -17,13 +17,13 @@ static void our_own(void **state)
 
 	(void)state;
 	if (getenv("UNDER_VALGRIND"))
-		return; /* there /proc/PID/exe is valgrind */
+		return; /* under valgrind, /proc/PID/exe is valgrind */
 	entry = code_map_look(&map, (uint64_t)(uintptr_t)our_own);
 	assert_non_null(entry);
 	build_id_read(entry->head, entry->head_end, text);
 	out = popen("readelf -n /proc/$PPID/exe 2>/dev/null | sed -n 's/.*Build ID: //p'", "re");
 	assert_non_null(out);
-	if (fscanf(out, "%128s", expected) == 1) /* otherwise there is no readelf, or no id */
+	if (fscanf(out, "%128s", expected) == 1) /* otherwise readelf or the id is missing */
 		assert_string_equal(text, expected);
 	pclose(out);
 	free(map.entries);

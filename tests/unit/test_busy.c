@@ -7,7 +7,7 @@
 #define START_NS 500u
 #define DEVICES 4u
 
-/* Devices 0 and 2 are one GPU in two processes; 1 and 3 have no UUID, and the same number. */
+/* Devices 0 and 2 are one GPU in two processes. Devices 1 and 3 have no UUID, and one number. */
 static struct device devices[DEVICES] = {
 	{.process = 0, .id = 0, .is_described = true, .uuid = {7}},
 	{.process = 0, .id = 1},
@@ -44,7 +44,7 @@ static struct timeline *new_timeline(const struct timeline_record *records, uint
 	return t;
 }
 
-/* What worked when: by device, the last one for all together. */
+/* Expected busy times: by device, and in the last row for all devices together. */
 static bool worked[DEVICES + 1][RUN_NS];
 
 static void mark(const struct timeline_record *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What parameters say, read out of the structs of NVIDIA's headers where they are installed: each
- * member has a value of its own, so a wrong offset shows.
+ * Reads parameters from the structs of NVIDIA's headers, if installed. Each member has a value of
+ * its own, so a wrong offset shows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -178,7 +178,7 @@ static void where_stubs_jump_to(void **state)
 {
 	static const struct {
 		uint8_t code[CALL_STUB_BYTES];
-		struct call_stub stub; /* of length 0: none */
+		struct call_stub stub; /* length 0: none */
 	} cases[] = {
 		{{0xff, 0x25, 1, 2, 0, 0}, {6, true, 0x201}},
 		{{0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 2, 0, 0, 0}, {10, true, 2}},

@@ -140,7 +140,7 @@ static void sums_are_of_functions_and_kinds(void **state)
 	assert_null(find(b, "cudaMalloc", 0));
 }
 
-/* The driver's call within the runtime's has the same correlation id. */
+/* The driver's call inside the runtime's call has an equal correlation id. */
 static void calls_of_the_runtime_are_known_apart(void **state)
 {
 	struct bench *b = *state;
@@ -193,7 +193,7 @@ static void *query_often(void *arg)
 	return arg;
 }
 
-/* While threads come, call and go, the sender sends each call once. */
+/* Threads start, call and end. The sender sends each call once. */
 static void nothing_is_sent_twice(void **state)
 {
 	struct bench *b = *state;

@@ -29,12 +29,12 @@ struct bench {
 	struct bpf_source *source;
 	struct collect *collect;
 	struct call_timing *timing;
-	struct process *process; /* this one */
+	struct process *process; /* the test's process */
 	struct capture captured;
 	char folder[64];
 };
 
-/* This process and its children are followed. */
+/* Follows this process and its children. */
 static int begin(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
@@ -183,7 +183,7 @@ static void another_program_is_not_timed(void **state)
 	struct bench *b = *state;
 
 	start_timing(b);
-	b->process = happen(b, PROCESS_EXEC, getpid(), 1); /* before that */
+	b->process = happen(b, PROCESS_EXEC, getpid(), 1); /* a time before that */
 	expect_timed(b, true);
 	b->process = happen(b, PROCESS_EXEC, getpid(), monotonic_ns());
 	expect_timed(b, false);
@@ -195,7 +195,7 @@ static void another_program_is_not_timed(void **state)
 	expect_timed(b, false);
 }
 
-/* As after kernel_events_catch_up: its exec is known before a call of earlier. */
+/* After kernel_events_catch_up, an exec is known before an earlier call is. */
 static void a_call_is_of_the_program_that_made_it(void **state)
 {
 	struct bench *b = *state;
@@ -265,7 +265,7 @@ static void a_process_that_cannot_be_traced_is_timed(void **state)
 		map(b, getpid(), "/lib/libcuda.so.1");
 		expect_timed(b, cases[i].is_timed);
 	}
-	/* it has said hello after all */
+	/* the process has said hello after all */
 	call_timing_note_traced(b->timing, b->process);
 	expect_timed(b, false);
 }
@@ -302,7 +302,7 @@ static void refused_clients_are_named(void **state)
 	call_timing_note_traced(b->timing, b->process);
 	b->process->speech = PROCESS_SPOKE;
 	ask(b, library);
-	assert_int_equal(*seen, 0); /* it was us */
+	assert_int_equal(*seen, 0); /* the process has said hello: the subscriber is the library */
 	b->process->speech = PROCESS_TRACED;
 	call_timing_take(b->timing, &by_itself.event);
 	assert_int_equal(*seen, 0);
@@ -312,7 +312,7 @@ static void refused_clients_are_named(void **state)
 	dlclose(library);
 }
 
-/* It loads CUPTI for another tool when it is traced already. */
+/* A traced program loads CUPTI for another tool. */
 static void cupti_that_is_loaded_later(void **state)
 {
 	struct bench *b = *state;

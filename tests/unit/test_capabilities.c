@@ -24,7 +24,7 @@ static int keep_two(void)
 {
 	if (capabilities_keep(TWO) != 0 || capabilities_effective() != TWO)
 		return 1;
-	/* what was given up does not come back */
+	/* dropped capabilities do not come back */
 	return capabilities_keep(UINT64_MAX) == 0 && capabilities_effective() == TWO ? 0 : 2;
 }
 

@@ -230,7 +230,7 @@ static const struct {
 	KEPT(totals.links),
 	KEPT(totals.shown),
 	KEPT(totals.host),
-	KEPT(totals.measure.errors), /* for --prometheus, which is over */
+	KEPT(totals.measure.errors), /* only for --prometheus, during a run */
 	KEPT(totals.measure.ranges),
 	KEPT(ledger.gpu.rows),
 	KEPT(ledger.gpu.row_count),
@@ -247,7 +247,7 @@ static const struct {
 	KEPT(unnamed.unread_path),
 };
 
-/* Clears the bytes of each member that captures have, and checks that no two have the same. */
+/* Clears the bytes of each member that captures have. Checks that no two members share bytes. */
 static void clear_kept(unsigned char *bytes)
 {
 	for (uint32_t i = 0; i < run_number_count; i++)
@@ -377,7 +377,7 @@ static void numbers_are_read_again(void **state)
 	a.command = a.shown = a.unreadable_path = a.unread_path = a.first_malformed =
 		a.first_refused = 0;
 	a.first_python = a.folder = a.host = a.links = 0;
-	a.counters_not_kept = 0; /* it is the table's */
+	a.counters_not_kept = 0; /* the table has its own count */
 	a.totals.sample_ns = 1;
 	a.totals.start_ns = 2;
 	a.totals.job.is_known = true;
@@ -529,7 +529,7 @@ static void other_versions_are_named(void **state)
 	protobuf_release(&message);
 }
 
-/* As many as there are ranks at most: tables are made by them. */
+/* A capture has at most as many clocks as ranks, because tables are sized by clocks. */
 static void clocks_of_ranks_are_bounded(void **state)
 {
 	struct rank_info ranks[] = {{.rank = 1, .clock = 0}, {.rank = 5, .clock = 2}};
@@ -659,7 +659,7 @@ static void tables_of_a_later_version_are_ignored(void **state)
 	random_end(&r);
 }
 
-/* With a right checksum: numbers that refer to nothing and the like. */
+/* Random bytes with a right checksum: numbers that refer to nothing, for example. */
 static void random_bytes_do_no_harm(void **state)
 {
 	struct random_result r;

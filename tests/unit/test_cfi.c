@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call-frame information: every function of the libraries this test itself runs on gives the rows
- * that elfutils' libdw gives (an independent reader), and broken tables give errors.
+ * Call-frame information: for every function of the test's own libraries, rows are those of
+ * elfutils' libdw, an independent reader. Broken tables give errors.
  */
 #include "unit.h"
 #include <dwarf.h>
@@ -21,7 +21,7 @@ struct oracle {
 	Elf *elf;
 	Dwarf_CFI *cfi;
 	struct elf_cfi *ours;
-	uint64_t offset_to_address; /* of the executable segment */
+	uint64_t offset_to_address; /* the executable segment's address minus its offset */
 	uint64_t offset, size;
 	unsigned int compared, with_row;
 };
@@ -129,7 +129,7 @@ static void apply_simple(const struct cfi_simple_row *row, uint64_t *rsp, uint64
 	*rsp = cfa;
 }
 
-/* A row that has a simple form means the same in it. */
+/* Compares a row with its simple form, if it has one: both give equal registers. */
 static void compare_simple(const struct cfi_row *row)
 {
 	struct cfi_registers r = {.known = (1u << CFI_REGISTERS) - 1};
@@ -313,7 +313,8 @@ static void memory_that_cannot_be_read_is_an_error(void **state)
 	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), -EFAULT);
 }
 
-/* At a return after pops: the copy of a stack begins where the stack pointer is. */
+/* At a return after pops, a popped register has its value. The copy of the stack begins at the
+ * stack pointer. */
 static void what_was_popped_is_in_its_register(void **state)
 {
 	struct fake_memory m = {0x7000, {11, 22, 33, 44}};
@@ -398,7 +399,7 @@ static void other_expressions_are_not_simple(void **state)
 	static const uint8_t good_cfa[] = {0x76, 0x58, 0x06}, good_rbp[] = {0x76, 0x00};
 	static const uint8_t bad[][5] = {
 		{0x76, 0x58, 0x22},             /* no deref */
-		{0x77, 0x58, 0x06},             /* from rsp */
+		{0x77, 0x58, 0x06},             /* offset from rsp */
 		{0x76, 0x58, 0x06, 0x06},       /* twice */
 		{0x76, 0xd8, 0x80, 0x80, 0x06}, /* the number does not end */
 		{0x76, 0x86},                   /* nor this one */
@@ -451,8 +452,8 @@ static int find_in_long_entry(uint32_t size)
 }
 
 /*
- * As many letters as an entry has room for, and as many functions as a file may have, which name
- * it: each reads it again, which took minutes.
+ * An entry of the maximum size, all letters, and the maximum number of functions that refer to it.
+ * Without a bound, each function parses the letters again, which takes minutes.
  */
 static void letters_are_bounded(void **state)
 {

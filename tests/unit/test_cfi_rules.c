@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call-frame information by the rules of DWARF 4 (6.4, 7.23, 2.5) and of the Linux Standard Base,
- * with sections made byte by byte: what compilers seldom or never write is tested too.
+ * Call-frame information by the rules of DWARF 4 (6.4, 7.23, 2.5) and of the Linux Standard Base.
+ * Sections are made byte by byte, to cover rules that compilers seldom or never use.
  */
 #include "unit.h"
 #include "symbolize/cfi.h"
@@ -39,7 +39,7 @@ static void put_u64(uint64_t value)
 	put(&value, sizeof(value));
 }
 
-/* Where the entry's length will be; end_entry() writes it. */
+/* Reserves room for the entry's length, which end_entry() fills in. Returns the entry's start. */
 static size_t begin_entry(bool is_long)
 {
 	size_t start = used;
@@ -65,13 +65,13 @@ struct bytes_of {
 	((struct bytes_of){(const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})})
 
 struct common {
-	const char *letters; /* of the augmentation */
+	const char *letters; /* augmentation string */
 	struct bytes_of data;
 	struct bytes_of program;
 	uint8_t version, code_alignment;
 	int8_t data_alignment;
 	bool is_long;
-	uint8_t encoding; /* of the functions' pointers: only says how to write them */
+	uint8_t encoding; /* pointer encoding of functions: only for the writer of these sections */
 };
 
 #define ABSOLUTE_8 0x00
@@ -200,7 +200,7 @@ static void forms_of_common_entries(void **state)
 	(void)state;
 	for (c.version = 1; c.version <= 4; c.version++) {
 		if (c.version == 2)
-			continue; /* there is none */
+			continue; /* no such register */
 		assert_int_equal(row_at(&c, BYTES(0x0e, 16), 0, &row), 0);
 		expect_cfa(&row, CFI_RSP, 16);
 	}
@@ -292,7 +292,7 @@ static void signed_pointers(void **state)
 	(void)state;
 	c.data = BYTES(SIGNED_2);
 	c.encoding = SIGNED_2;
-	assert_int_equal(row_at(&c, nothing, 0, &row), 0); /* at -0x200 */
+	assert_int_equal(row_at(&c, nothing, 0, &row), 0); /* CFA offset -0x200 */
 	assert_int_equal(row_at(&c, nothing, 0x7f, &row), 0);
 }
 
@@ -318,7 +318,7 @@ static void debug_frames(void **state)
 	t = table();
 	assert_int_equal(find_row(&t, CODE_AT, &row), 0);
 	expect_cfa(&row, CFI_RBP, 16);
-	/* what is marked as .eh_frame marks it is none here */
+	/* the id of an .eh_frame CIE is no CIE's id in .debug_frame */
 	memset(section + common_at + 4, 0, 4);
 	assert_int_not_equal(find_row(&t, CODE_AT, &row), 0);
 	is_debug_frame = false;
@@ -446,7 +446,7 @@ static void locations(void **state)
 	struct cfi_row row;
 
 	(void)state;
-	/* to 4, to 0x24 (one byte), to 0x44 (two), to 0x64 (four) */
+	/* advances to 4, to 0x24 (one byte), to 0x44 (two), to 0x64 (four) */
 	const struct bytes_of program = BYTES(ADVANCE(4), 0x0e, 16, 0x02, 0x20, 0x0e, 24, 0x03,
 					      0x20, 0, 0x0e, 32, 0x04, 0x20, 0, 0, 0, 0x0e, 40);
 	static const int32_t offsets[][2] = {{0, 8},     {3, 8},     {4, 16},    {0x23, 16},
@@ -468,7 +468,7 @@ static void the_cfa(void **state)
 	struct cfi_row row;
 
 	(void)state;
-	/* def_cfa; its register, its offset; the same, signed and factored */
+	/* def_cfa, def_cfa_register, def_cfa_offset; then their signed, factored forms */
 	assert_int_equal(row_at(&usual, BYTES(0x0c, 6, 24), 0, &row), 0);
 	expect_cfa(&row, CFI_RBP, 24);
 	assert_int_equal(row_at(&usual, BYTES(0x0d, 6), 0, &row), 0);
@@ -616,7 +616,7 @@ static void to_the_caller(void **state)
 	assert_int_equal(r.value[CFI_PC], 0x1001);
 	assert_int_equal(r.value[CFI_RSP], MEMORY_AT + 16);
 	assert_int_equal(r.value[CFI_RBP], 0x1000);
-	assert_int_equal(r.value[CFI_RBX], 100 + CFI_RBP); /* as it was before the step */
+	assert_int_equal(r.value[CFI_RBX], 100 + CFI_RBP); /* the value from before the step */
 	assert_int_equal(r.value[12], MEMORY_AT + 16 + 24);
 	assert_int_equal(r.value[15], 115);
 	assert_int_equal(r.known, ((1u << CFI_REGISTERS) - 1) & ~(1u << 13) & ~(1u << 14));
@@ -652,7 +652,7 @@ static void steps_that_cannot_be_made(void **state)
 	r.value[CFI_RBP] = MEMORY_AT;
 	r.known &= ~(1u << CFI_RBP);
 	assert_int_equal(cfi_apply(&row, &r, read_memory, NULL), -EFAULT);
-	/* from a register that is not known: it is not known either */
+	/* from an unknown register: unknown, too */
 	r = all_known();
 	r.known &= ~(1u << 12);
 	row = plain_row();
@@ -674,7 +674,8 @@ static void stack_pointers_with_a_rule(void **state)
 
 /* ---- expressions ---- */
 
-/* What the expression leaves, begun with the CFA (MEMORY_AT + 16) on the stack. */
+/* Evaluates the expression with the CFA (MEMORY_AT + 16) on the stack. Stores the top of the
+ * stack. */
 static int evaluated(struct bytes_of code, uint64_t *value)
 {
 	struct cfi_registers r = all_known();
@@ -734,7 +735,7 @@ static void the_stack_of_an_expression(void **state)
 {
 	(void)state;
 	assert_value(MEMORY_AT + 16, 0x96); /* the CFA */
-	assert_value(0x1002, 0x06);         /* what is there */
+	assert_value(0x1002, 0x06);         /* the word at the CFA */
 	assert_value(2 * (MEMORY_AT + 16), 0x12, 0x22);
 	assert_value(1, LIT(1), LIT(2), 0x13);       /* drop */
 	assert_value(1, LIT(1), LIT(2), 0x14);       /* over: 1 2 1 */
@@ -743,12 +744,12 @@ static void the_stack_of_an_expression(void **state)
 	assert_value(2, LIT(1), LIT(2), 0x16, 0x13); /* 2 */
 	assert_value(MEMORY_AT + 16, LIT(1), LIT(2), 0x13, 0x13);
 	assert_no_value(0x13);       /* nothing is left */
-	assert_no_value(0x13, 0x13); /* of nothing */
+	assert_no_value(0x13, 0x13); /* an empty stack */
 	assert_no_value(0x13, 0x22);
 	assert_no_value(LIT(3), 0x06); /* no memory */
 	assert_no_value(0x70 + 15, 0); /* a register that is not known */
-	assert_no_value(0x70 + 17, 0); /* or that there is not */
-	assert_no_value(0x08);         /* its operand is missing */
+	assert_no_value(0x70 + 17, 0); /* or no such word */
+	assert_no_value(0x08);         /* the operand is missing */
 	assert_no_value(0xf1);         /* unknown */
 }
 
@@ -816,7 +817,7 @@ static void an_expression_s_stack_is_limited(void **state)
 	(void)state;
 	memset(code, LIT(1), sizeof(code));
 	assert_int_equal(evaluated((struct bytes_of){code, 31}, &value), 0);
-	assert_int_equal(evaluated((struct bytes_of){code, 32}, &value), -1); /* with the CFA, 33 */
+	assert_int_equal(evaluated((struct bytes_of){code, 32}, &value), -1); /* 33 values */
 }
 
 static void places_by_expression(void **state)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is written is parsed again, by cJSON. test_trace_model.c tests what the events are. */
+/* cJSON parses the written trace. test_trace_model.c tests the events. */
 #include "made_timeline.h"
 #include "profiler/output/writers.h"
 #include <cjson/cJSON.h>

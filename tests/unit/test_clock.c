@@ -6,7 +6,7 @@
 #define SECOND UINT64_C(1000000000)
 #define TODAY UINT64_C(1750000000000000000) /* CUPTI's clock counts from 1970 */
 
-static int64_t fake_ahead; /* of CLOCK_MONOTONIC */
+static int64_t fake_ahead; /* offset of CLOCK_MONOTONIC, ns */
 static int fake_result;
 
 static int fake_timestamp(uint64_t *timestamp)
@@ -90,12 +90,12 @@ static void senseless_points_are_ignored(void **state)
 		clock_map_add(&map, &bad[i]);
 		assert_memory_equal(&map, &before, sizeof(map));
 	}
-	clock_map_add(&map, &later); /* not great, but not unusual */
+	clock_map_add(&map, &later); /* a poor measurement, but within the usual */
 	assert_memory_equal(&map.newer, &later, sizeof(later));
 	assert_memory_equal(&map.older, &good, sizeof(good));
 }
 
-/* On a machine where every measurement is poor, poor ones are taken. */
+/* If every measurement of a machine is poor, poor ones are taken. */
 static void poor_points_are_taken_where_all_are_poor(void **state)
 {
 	struct clock_point a = {TODAY, -5, 90000}, b = {TODAY + SECOND, -6, 100000};
@@ -108,8 +108,9 @@ static void poor_points_are_taken_where_all_are_poor(void **state)
 }
 
 /*
- * A clock with any offset and drift, measured again and again without error: a time between two
- * measurements is right to 2 ns (each offset is rounded), one k intervals away to 2 + 2k.
+ * A clock with any offset and drift is measured repeatedly without error. A time between two
+ * measurements is right to 2 ns, because each offset is rounded. A time k intervals away is right
+ * to 2 + 2k ns.
  */
 static void drift_is_followed(void **state)
 {
@@ -164,8 +165,9 @@ static void now_is_monotonic(void **state)
 }
 
 /*
- * The clock is set back and forward; measured each second. Each record that comes soon enough is
- * right, from before and from after a step, even where their times are the same.
+ * The clock is measured each second, and set back and forward in between. A record that arrives
+ * soon enough has the right time, before and after a step. This holds even if two records have
+ * equal times.
  */
 static void a_clock_that_is_set_is_followed(void **state)
 {
@@ -180,7 +182,7 @@ static void a_clock_that_is_set_is_followed(void **state)
 			struct clock_point p = {now + (uint64_t)ahead, -ahead, 50};
 
 			clock_map_add(&map, &p);
-			/* this second's and the last one's, by their own clock */
+			/* times of this second and the last one, by their own clocks */
 			assert_int_equal(clock_map_convert(&map, now - 5 + (uint64_t)ahead, now),
 					 now - 5);
 			if (s == 0)
@@ -197,7 +199,8 @@ static void a_clock_that_is_set_is_followed(void **state)
 	}
 }
 
-/* What ran while it was ahead, for less than until the next measurement. */
+/* Work may run while the clock is ahead, even if the clock is set twice between two
+ * measurements. */
 static void a_clock_that_is_set_twice_in_between(void **state)
 {
 	static const uint64_t ahead[] = {600, 86400};

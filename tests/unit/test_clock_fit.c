@@ -11,10 +11,10 @@
 struct job {
 	struct clock_visit fixed[MANY], moved[MANY];
 	uint32_t fixed_count, moved_count;
-	int64_t offset_ns; /* of the second machine's clock, subtracted */
+	int64_t offset_ns; /* offset of the second machine's clock, subtracted */
 	double drift;
 	int64_t period_ns, jitter_ns, late_ns, transfer_ns, skew_ns; /* between leaving */
-	bool is_one_late; /* only the first machine comes late */
+	bool is_one_late; /* only the first machine is late */
 	uint32_t lost_one_in;
 };
 
@@ -66,7 +66,7 @@ static bool fit(const struct job *j, int64_t guess_error_ns, struct clock_fit *f
 	return clock_fit(&pair, &steps, found);
 }
 
-/* How far the fit is off at a true time. */
+/* Returns the error of the fit at a true time, in ns. */
 static int64_t error_at(const struct job *j, const struct clock_fit *found, int64_t ns)
 {
 	return llabs(clock_fit_time(found, written(j, ns)) - ns);
@@ -204,7 +204,7 @@ static void what_does_not_match_is_no_fit(void **state)
 	k = usual;
 	play(&p, &j, CLOCK_FIT_PAIRS_MIN - 1);
 	assert_false(fit(&j, 0, &found));
-	/* of another job */
+	/* visits of another job */
 	j.fixed_count = j.moved_count = 0;
 	play(&p, &j, 500);
 	play(&other, &k, 500);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is code and what is not, in this process; new code; how often mappings are read. */
+/* Classification of addresses as code or data in this process, detection of new code, and the
+ * interval of reading mappings. */
 #include "unit.h"
 #include "cupti_trace/unwind/code_map.h"
 #include "cupti_trace/unwind/code_ranges.h"
@@ -28,7 +29,7 @@ static void code_and_data(void **state)
 	assert_true(code_ranges_hold(at((const void *)(uintptr_t)map_code)));
 	assert_true(code_ranges_hold(at((const void *)(uintptr_t)getpid)));
 	assert_false(code_ranges_hold(at(data)));
-	if (!getenv("UNDER_VALGRIND")) /* its heap can be executed */
+	if (!getenv("UNDER_VALGRIND")) /* valgrind's heap is executable */
 		assert_false(code_ranges_hold(at(heap)));
 	assert_false(code_ranges_hold(at(&local)));
 	assert_false(code_ranges_hold(0));
@@ -45,7 +46,7 @@ static void new_code(void **state)
 	page = map_code();
 	assert_true(code_ranges_hold(at(page)));
 	assert_true(code_ranges_hold(at(page) + 4095));
-	/* after data was asked for, new code is not looked for at once: expiring ends that */
+	/* after a search for data, new code is found only once the ranges expire */
 	assert_false(code_ranges_hold(at(data)));
 	munmap(page, 4096);
 	page = map_code();
@@ -54,7 +55,7 @@ static void new_code(void **state)
 	munmap(page, 4096);
 }
 
-/* What is asked for without a reading; and no code is taken for the kernel's. */
+/* Known ranges are found without reading the mappings. No code counts as the kernel's [uprobes]. */
 static void what_is_known(void **state)
 {
 	char *page;
@@ -123,7 +124,7 @@ static void how_often_mappings_are_read(void **state)
 	entry->sent = true;
 	map.next_read_ns = UINT64_MAX; /* the pause lasts, however slow the test is */
 	assert_null(code_map_look(&map, at(data)));
-	assert_true(entry->sent); /* not read again */
+	assert_true(entry->sent); /* the mappings are not read again */
 	map.next_read_ns = next;
 	munmap(page, 4096);
 	code_map_expire(&map);

@@ -97,7 +97,7 @@ static void given_folders_take_the_place_of_the_working_directory(void **state)
 	python("/home/me/train.py", ROLE_PACKAGE, "[me]");
 	open_roles("/home/me/work", "../lib");
 	python("/home/me/lib/x.py", ROLE_OWN, NULL);
-	/* what is given is own wherever it lies */
+	/* a folder from the option is own code wherever it is */
 	open_roles("/home/me", PACKAGES "mine");
 	python(PACKAGES "mine/x.py", ROLE_OWN, NULL);
 	python(PACKAGES "theirs/x.py", ROLE_PACKAGE, "[theirs]");
@@ -292,7 +292,7 @@ static void headers_in_an_own_program_are_not_own(void **state)
 		  NULL);
 }
 
-/* What was compiled of own files is own wherever it was installed. */
+/* Code compiled from own files is own code wherever it is installed. */
 static void own_sources_in_other_folders(void **state)
 {
 	(void)state;
@@ -307,7 +307,7 @@ static void own_sources_in_other_folders(void **state)
 		  "[torch]");
 	of_source("f", "/usr/local/lib/libx.so", "/home/me/work/.venv/include/x.h", ROLE_PACKAGE,
 		  "[libx.so]");
-	/* in a container's "/" that would be all sources there are */
+	/* a container's "/" would make all sources own */
 	open_roles("/", NULL);
 	of_source("f", "/usr/lib/libtheirs.so", "/build/theirs/f.cpp", ROLE_PACKAGE,
 		  "[libtheirs.so]");

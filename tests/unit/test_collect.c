@@ -81,7 +81,7 @@ static void send_kernel(struct collect *c, struct process *p, uint32_t correlati
 						  .correlation_id = correlation}});
 }
 
-/* How many samples there are. */
+/* Counts the CPU samples in the profile. */
 static uint64_t cpu_count(struct collect *c)
 {
 	uint64_t sum = 0;
@@ -127,7 +127,7 @@ static void only_processes_of_the_tree_are_accepted(void **state)
 	collect_free(c);
 }
 
-/* Its hello may be read after its end; the pid may belong to another process by then. */
+/* A process's hello may be read after its end. Another process may have the pid by then. */
 static void a_process_that_has_ended_is_accepted_while_it_is_kept(void **state)
 {
 	const struct process_event map = {.time_ns = 4,
@@ -150,7 +150,7 @@ static void a_process_that_has_ended_is_accepted_while_it_is_kept(void **state)
 	collect_free(c);
 }
 
-/* What the kernel reports of a moment is of the process that had the pid then. */
+/* The kernel's events belong to the process that had the pid at the event's time. */
 static void events_are_of_the_process_of_their_time(void **state)
 {
 	const struct process_event fork = {
@@ -217,8 +217,8 @@ static void cpu_time_of_a_process_that_ends_just_after_the_time_range(void **sta
 }
 
 /*
- * The CPU time of a process, forked at `began_ns`, that counts when clocks were read for the last
- * time at 100, before the fork was known, and its end is reported at 200.
+ * Returns the CPU time that counts for a process forked at `began_ns`. The last reading of clocks,
+ * at 100, precedes the report of the fork; the end is reported at 200.
  */
 static uint64_t used_after_the_end(uint32_t pid, uint64_t began_ns, uint64_t exec_ns)
 {
@@ -236,7 +236,7 @@ static uint64_t used_after_the_end(uint32_t pid, uint64_t began_ns, uint64_t exe
 
 	assert_non_null(c);
 	collect_find_process(c, NO_PID);
-	if (exec_ns) /* it is known when it executes another program */
+	if (exec_ns) /* the process is known once it executes another program */
 		collect_process_event(c, &fork);
 	collect_read_clocks(c, 100, true);
 	process = collect_process_event(c, exec_ns ? &exec : &fork);
@@ -256,10 +256,10 @@ static void cpu_time_of_processes_that_begin_after_the_end(void **state)
 	(void)state;
 	assert_int_equal(used_after_the_end(self, 110, 0), 0);
 	assert_int_equal(used_after_the_end(gone, 110, 0), 0);
-	/* it began before: up to now, or if it has ended all */
+	/* forked before the reading: time up to now, or all of it if the process has ended */
 	assert_int_equal(used_after_the_end(self, 90, 0), 0);
 	assert_int_equal(used_after_the_end(gone, 90, 0), 1000000000);
-	/* it runs on, and another program in it */
+	/* the process goes on, and executes another program */
 	assert_int_equal(used_after_the_end(self, 10, 110), 0);
 	assert_int_equal(used_after_the_end(self, 10, 90), 0);
 }
@@ -271,7 +271,7 @@ static int say_hello_as_user(struct collect *c)
 
 	if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
 		return 77;
-	prctl(PR_SET_DUMPABLE, 1); /* otherwise /proc shows root as our owner */
+	prctl(PR_SET_DUMPABLE, 1); /* otherwise /proc shows root as the owner */
 	if (stat("/proc/1", &st) != 0 || st.st_uid == geteuid())
 		return 77;
 	if (say_hello(c, 1))
@@ -279,7 +279,8 @@ static int say_hello_as_user(struct collect *c)
 	return say_hello(c, (uint32_t)getpid()) ? 0 : 2;
 }
 
-/* Where the kernel reports no tree, those of our user are; root's profiler believes all. */
+/* Without a process tree from the kernel, processes of our user are accepted. Root's profiler
+ * accepts all. */
 static void without_a_tree_our_users_processes_are_accepted(void **state)
 {
 	struct collect *c = new_bounded();
@@ -348,7 +349,7 @@ static void pids_are_those_of_a_namespace(void **state)
 
 /* The first process of a new pid namespace, until `end` is closed. */
 struct inner {
-	pid_t parent, pid; /* as we see it; 0: it cannot be made */
+	pid_t parent, pid; /* pids in this namespace; 0: no namespace can be made */
 	int end;
 };
 
@@ -416,7 +417,7 @@ static void a_process_is_found_in_its_namespace(void **state)
 	collect_free(c);
 }
 
-/* Nothing is read of another process that has the same pid here. */
+/* Nothing is read from an unrelated process that has the hidden process's pid here. */
 static void a_hidden_process_is_named_by_its_hello(void **state)
 {
 	const struct gpu_event_hello hello = {.version = 2,
@@ -482,7 +483,7 @@ static void map_driver(struct collect *c, pid_t pid)
 	map(c, pid, "/usr/lib/libcuda.so.1");
 }
 
-/* As the driver does in cuInit. */
+/* Maps driver and library, as cuInit does. */
 static void map_both(struct collect *c, pid_t pid)
 {
 	map_driver(c, pid);
@@ -497,7 +498,7 @@ static struct collect *new_traced_tree(bool nvtx)
 	return c;
 }
 
-/* At the run's end. */
+/* Expects these counts of untraced processes at the run's end. */
 static void expect_untraced(struct collect *c, uint64_t never_started, uint64_t untraced)
 {
 	collect_finish(c, 10);
@@ -542,12 +543,12 @@ static void what_used_the_gpu_is_counted_by_its_cause(void **state)
 	collect_open_devices(c, 99, 5, true, 1); /* a process that is not known */
 	/* 71 opened none, 72 inherited one, 73 and 74 opened one */
 	collect_find_process(c, 74)->gpu.obstacle = UNTRACED_NOT_FOUND;
-	process = collect_find_process(c, 75); /* its library was loaded: tracing never started */
+	process = collect_find_process(c, 75); /* library loaded, tracing never started */
 	process->gpu.has_injection = true;
-	process = collect_find_process(c, 76); /* its calls were timed */
+	process = collect_find_process(c, 76); /* the process's calls were timed */
 	process->lacks_gpu_time = true;
 	collect_ledger(c)->calls.processes++;
-	process = collect_find_process(c, 77); /* it watches the GPU */
+	process = collect_find_process(c, 77); /* the process watches the GPU */
 	process->gpu.has_nvml = true;
 	collect_finish(c, 10);
 	assert_int_equal(l->processes.untraced, 2);
@@ -558,7 +559,7 @@ static void what_used_the_gpu_is_counted_by_its_cause(void **state)
 	collect_free(c);
 }
 
-/* Its parent mapped the driver, and never used it. */
+/* A child whose parent mapped the driver, and never used the driver. */
 static void a_child_that_uses_its_parents_driver(void **state)
 {
 	struct collect *c = new_traced_tree(false);
@@ -605,7 +606,7 @@ static void what_a_parent_or_another_program_mapped_is_not_its_own(void **state)
 	happens(c, PROCESS_FORK, 72);
 	map_both(c, 72);
 	happens(c, PROCESS_EXEC, 72);
-	assert_non_null(say_hello(c, 72)); /* of the second program, not of the first */
+	assert_non_null(say_hello(c, 72)); /* the second program's hello; the first one sent none */
 	happens(c, PROCESS_EXEC, PID);
 	expect_untraced(c, 1, 0);
 }
@@ -622,7 +623,8 @@ static void with_nvtx_the_library_alone_shows_nothing(void **state)
 	expect_untraced(c, 0, 1);
 }
 
-/* In a pid namespace that we may not read: one of the two said hello, whichever it was. */
+/* In an unreadable pid namespace, one of two processes has said hello, whichever it is: one
+ * process counts. */
 static void a_hidden_process_that_said_hello_is_not_counted(void **state)
 {
 	struct collect *c = new_traced_tree(false);
@@ -711,7 +713,7 @@ static void forged_lines_are_refused(void **state)
 	put_hello(text, PID, 0x1234);
 	append_event(text, &name);
 	put_kernel(text, 7);
-	/* the same stranger continues */
+	/* the stranger of that batch continues */
 	put_batch(text, 71, 0xf0f0, 1);
 	put_kernel(text, 1000);
 	gpu_pipe_feed(pipe, text->bytes, text->used);
@@ -742,7 +744,7 @@ static void an_impostor_is_kept_apart(void **state)
 	send_stack(c, first, 1, "cudaLaunchKernel");
 	send_stack(c, second, 1, "forged");
 	send_launch(c, first, 1, STACK_ID(1));
-	send_kernel(c, second, 1, 5000); /* with an id that is not its own */
+	send_kernel(c, second, 1, 5000); /* with another process's id */
 	send_kernel(c, first, 1, 10);
 	send_event(c, first,
 		   &(struct gpu_event){.type = GPU_EVENT_SUM, .sum = {.count = 1, .ns = 10}});
@@ -827,7 +829,7 @@ static void others_stand_for_launches_without_a_stack(void **state)
 	assert_int_equal(l->spread.operations, 6);
 	assert_int_equal(l->spread.ns, 70);
 	assert_int_equal(l->spread.left, 0);
-	/* of thread 1: 3 of 4 launches and 30 of 60 ns by "often" */
+	/* thread 1: "often" has 3 of 4 launches and 30 of 60 ns */
 	expect_profile(c, "often;[GPU_Kernel]k 40\nseldom;[GPU_Kernel]k 75\n");
 }
 
@@ -1170,7 +1172,7 @@ static void streams_beyond_the_quota_are_not_compared(void **state)
 	expect_profile(c, "[GPU_UVM HtoD] 6000\n");
 }
 
-/* When a process's books are closed its room is the others'. */
+/* A settled process's memory is free for others. */
 static void an_ended_process_frees_its_room(void **state)
 {
 	struct collect *c;
@@ -1427,8 +1429,8 @@ static void calls_beyond_the_limit_are_unknown(void **state)
 
 /* ---- stacks ---- */
 
-/* Of a recording, which anybody may have written; records of the kernel's side are checked there.
- */
+/* Stacks of a recording are bounded, because anybody may have written the file. The BPF source
+ * checks stacks from the kernel. */
 static void recorded_stacks_are_bounded(void **state)
 {
 	struct stack_event event = {.time_ns = 100, .pid = PID, .tid = PID};
@@ -1443,7 +1445,7 @@ static void recorded_stacks_are_bounded(void **state)
 	event.kernel_frames = STACK_EVENT_MAX_FRAMES + 1;
 	collect_addresses(c, &event, addresses, NULL);
 	assert_int_equal(cpu->samples, 0);
-	/* and data just below the limit is accepted */
+	/* data just below the limit is accepted */
 	event.user_frames = STACK_BUILDER_UNWOUND;
 	event.kernel_frames = STACK_EVENT_MAX_FRAMES;
 	collect_addresses(c, &event, addresses, NULL);
@@ -1491,7 +1493,7 @@ static void a_threads_times_add_up(void **state)
 	assert_true(collect_snapshot(c, &stack, NULL));
 	collect_off_cpu(c, &stack);
 	collect_on_cpu(c, &back);
-	/* the same one again: the stack has been used */
+	/* a second return to this stack, which is used up */
 	back.blocked_ns = 2000;
 	back.runnable_ns = 0;
 	collect_on_cpu(c, &back);
@@ -1520,7 +1522,7 @@ static void a_threads_times_add_up(void **state)
 			  "[truncated];[unknown];[runnable] 1000\n");
 }
 
-/* Of our own code, before the command's, nothing counts; nor of other processes. */
+/* Off-CPU times of profile's own code before exec, and of other processes, are not kept. */
 static void times_before_the_command_are_not_kept(void **state)
 {
 	struct stack_thread_times end = {.event = {.time_ns = 9, .pid = PID, .tid = PID},
@@ -1675,7 +1677,7 @@ static void run_at(struct collect *c, struct process *p, uint64_t time_ns, uint3
 						  .correlation_id = correlation}});
 }
 
-/* When each kernel was launched; 0: it is not known. Nothing is kept of the run. */
+/* Each record has the time of its launch; 0: unknown. Nothing of the run is kept. */
 static void records_pass_with_their_launches(void **state)
 {
 	static const struct {
@@ -1697,9 +1699,9 @@ static void records_pass_with_their_launches(void **state)
 	send_stack(c, p, 1, "cudaLaunchKernel");
 	launch_at(c, p, 1000, 1);
 	run_at(c, p, 1100, 1);
-	run_at(c, p, 1210, 2); /* before its launch has come */
+	run_at(c, p, 1210, 2); /* before the launch arrives */
 	launch_at(c, p, 1200, 2);
-	launch_at(c, p, 900, 3); /* before the window: it has no record */
+	launch_at(c, p, 900, 3); /* before the time range: no record */
 	run_at(c, p, 1310, 3);
 	launch_at(c, p, 1390 + ATTRIBUTION_CLOCK_ERROR_NS, 4); /* another one's */
 	run_at(c, p, 1390, 4);
@@ -1708,7 +1710,7 @@ static void records_pass_with_their_launches(void **state)
 	collect_advance(c, 1 + JOIN_TIMEOUT_NS); /* given up */
 	launch_at(c, p, 1490, 5);
 	run_at(c, p, 9000, 6);
-	launch_at(c, p, 9100, 7); /* they seem to be the other way round, by two clocks */
+	launch_at(c, p, 9100, 7); /* by two clocks, the order seems reversed */
 	run_at(c, p, 9040, 7);
 	assert_null(collect_results(c).timeline);
 	collect_finish(c, 10000);
@@ -1731,7 +1733,8 @@ static void records_pass_with_their_launches(void **state)
 	timeline_free(timeline);
 }
 
-/* Of launches and waits, and nothing that a process sends becomes another error, or a success. */
+/* Launches and waits keep their errors. No value from a process becomes another error, or
+ * success. */
 static void failed_calls_have_their_errors(void **state)
 {
 	static const uint32_t sent[] = {0, 1, 700, UINT16_MAX, UINT16_MAX + 1, UINT32_MAX};

@@ -4,7 +4,7 @@
 
 #define PID 77
 
-/* Of a process that nothing is known of: the function's name is all there is to its stack. */
+/* Enters a call in a process without any mappings: the stack is the function's name alone. */
 static void enter(struct collect *c, uint32_t tid, uint64_t time, const char *function)
 {
 	struct stack_snapshot *s = calloc(1, sizeof(*s));
@@ -93,7 +93,7 @@ static void a_dropped_entry_loses_no_time(void **state)
 	assert_int_equal(collect_ledger(c)->calls.unfinished, 1);
 }
 
-/* Not among the timed ones, then: what the kernel counted more than those is lost. */
+/* A call with a dropped return is not among the timed calls. Such calls are counted as lost. */
 static void a_dropped_return_is_not_timed(void **state)
 {
 	struct collect *c = *state;
@@ -105,7 +105,7 @@ static void a_dropped_return_is_not_timed(void **state)
 	assert_int_equal(collect_ledger(c)->calls.unfinished, 0);
 }
 
-/* What a program does first. */
+/* Maps the program, which is the first event after exec. */
 static void map_program(struct collect *c)
 {
 	collect_process_event(c, &(struct process_event){.time_ns = 600,
@@ -176,7 +176,7 @@ static void a_call_ends_when_another_program_begins(void **state)
 	expect_profile(c, 9000, 1, "[truncated];cudaFree;[CUDA call, wall time] 500\n");
 }
 
-/* Another process with the same numbers is not the one that was in the call. */
+/* Another process with that pid is not the one in the call. */
 static void a_call_ends_when_its_pid_is_used_again(void **state)
 {
 	struct collect *c = *state;
@@ -186,7 +186,7 @@ static void a_call_ends_when_its_pid_is_used_again(void **state)
 	collect_start_target(c, 1);
 	happens(c, PROCESS_EXEC, 1, 500);
 	enter(c, PID, 1000, "cudaFree");
-	collect_process_event(c, &fork); /* and no exit was reported */
+	collect_process_event(c, &fork); /* no exit was reported */
 	enter(c, PID, 2000, "cudaMalloc");
 	leave(c, PID, 2000, 2010, "cudaMalloc");
 	expect_profile(c, 9000, 2,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of graphs' nodes, from events to the profile: random lives of graphs whose numbers are
- * used again, in the order in which processes send them, each line late by its own delay. The model
- * knows where each node was made that ran.
+ * The work of graph nodes, from events to the profile. Random lives of graphs with reused numbers;
+ * events come in the order in which processes send them, each late by its own delay. The model
+ * knows the creation site of each node that ran.
  */
 #include "collect_text.h"
 #include "profiler/model/pseudo_frames.h"
@@ -10,8 +10,8 @@
 enum { PROCESSES = 2, SITES = 6, GRAPHS = 12, MOST_NODES = 5, MAX_LINES = 20000 };
 
 struct line {
-	uint64_t moment;  /* at which it arrives */
-	uint32_t order;   /* of those that arrive at once */
+	uint64_t moment;  /* time of arrival */
+	uint32_t order;   /* order among lines that arrive at once */
 	uint32_t program; /* whose it is */
 	struct gpu_event event;
 };
@@ -34,7 +34,7 @@ struct world {
 	struct collect *collect;
 	struct process *processes[PROCESSES];
 	uint64_t now;
-	bool has_stacks; /* of launches, taken in the process */
+	bool has_stacks; /* launches have stacks, taken in the process */
 	bool knows_tree;
 	struct program programs[PROCESSES];
 	struct line lines[MAX_LINES];
@@ -418,7 +418,7 @@ static void work_without_a_launch_uses_its_start(void **state)
 	send_kernel(s, 250, 2, 10);
 	send_kernel(s, 999, 3, 100);
 	send_kernel(s, 0, 4, 1000);
-	send_kernel(s, 50, 5, 10000); /* before there was such a node */
+	send_kernel(s, 50, 5, 10000); /* before the node was made */
 	collect_finish(s->collect, 0);
 	assert_int_equal(ns_of(s->collect, "one"), 1);
 	assert_int_equal(ns_of(s->collect, "two"), 10);

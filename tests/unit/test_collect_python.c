@@ -115,7 +115,7 @@ static void unsent_ids_are_unknown(void **state)
 	expect_profile(p, "[Python];[Python];cuLaunchKernel;[GPU_Kernel]k 1\n");
 }
 
-/* A later program that claims the same process assigns the ids again. */
+/* A later program that claims this process assigns the ids again. */
 static void a_hello_forgets_functions(void **state)
 {
 	struct gpu_event_frame frames[] = {PYTHON(1, 0), PYTHON(2, 0), NVTX(1)};
@@ -131,7 +131,7 @@ static void a_hello_forgets_functions(void **state)
 	expect_profile(p, "nvtx:[unknown];new (new.py);[Python];cuLaunchKernel;[GPU_Kernel]k 1\n");
 }
 
-/* The same if the kernel reports that the process runs another program. */
+/* When the kernel reports an exec, the process forgets its functions, too. */
 static void an_exec_forgets_functions(void **state)
 {
 	struct gpu_event_frame frames[] = {PYTHON(1, 0), PYTHON(2, 0), NVTX(1)};

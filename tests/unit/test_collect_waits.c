@@ -45,7 +45,7 @@ static void send_kernel(struct program *p, uint32_t stack, uint64_t start, uint6
 			   .kernel = {.start_ns = start, .duration_ns = ns, .correlation_id = id}});
 }
 
-/* So that samples are of the program that sends waits. */
+/* Starts the target, so that samples belong to the program that sends waits. */
 static void start_target(struct collect *c)
 {
 	const struct process_event exec = {.time_ns = 1, .type = PROCESS_EXEC, .pid = PID};
@@ -152,7 +152,7 @@ static void work_without_times_is_not_waited_for(void **state)
 	expect_profile(p, "cudaStreamSynchronize;[waiting for GPU] 100\n");
 }
 
-/* Another process's work, though it has the same numbers. */
+/* Work of another process with equal numbers does not count in a wait. */
 static void only_work_of_the_same_process_is_waited_for(void **state)
 {
 	struct program *p = *state, other = *p;
@@ -185,7 +185,7 @@ static void send_sample(struct program *p, uint64_t time_ns)
 	assert_true(collect_snapshot(p->collect, &stack, NULL));
 }
 
-/* The same ns of a thread would be a wait and CPU time. */
+/* A thread's ns must not be both a wait and CPU time. */
 static void cpu_time_is_no_wait(void **state)
 {
 	struct program *p = *state;
@@ -204,7 +204,7 @@ static void cpu_time_is_no_wait(void **state)
 	assert_int_equal(ledger->wait_computed_ns, 36);
 }
 
-/* What a program says is believed no further than its wait. */
+/* A program's claim of CPU time is bounded by its wait. */
 static void no_more_than_the_wait_is_cpu_time(void **state)
 {
 	struct program *p = *state;
@@ -232,8 +232,8 @@ static void a_sample_of_a_thread_that_spins(void **state)
 {
 	struct program *p = *state;
 
-	send_sample(p, 1010); /* it computes */
-	send_sample(p, 1050); /* it spins */
+	send_sample(p, 1010); /* the thread computes */
+	send_sample(p, 1050); /* the thread spins */
 	send_sample(p, 1200); /* elsewhere */
 	send_computing_wait(p, 1000, 100, 100);
 	send_kernel(p, 1, 1020, 70);

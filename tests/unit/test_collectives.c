@@ -293,7 +293,7 @@ static void clocks_of_machines_are_aligned(void **state)
 	}
 }
 
-/* With less between two ranks than their clocks are exact, none is said to be last. */
+/* If two ranks differ by less than the error of their clocks, no rank is the last. */
 static void what_clocks_cannot_tell_is_undecided(void **state)
 {
 	struct prng p = prng_round(5);

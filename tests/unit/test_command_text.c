@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user types is what is shown. */
+/* Commands are shown as the user typed them. */
 #include "unit.h"
 #include "profiler/base/command_text.h"
 
@@ -40,7 +40,7 @@ static void long_ones_are_cut(void **state)
 	free(text);
 }
 
-/* What was shown is taken apart again. */
+/* Splits a shown command again, and expects these words. */
 static void expect_words(const char *text, const char *const *expected)
 {
 	char **words = command_words(text);

@@ -124,7 +124,7 @@ static void functions_have_shares_of_the_charged_time(void **state)
 	v = comparison_total(c, TOTAL_CPU);
 	assert_true(v.values[0] == 990000 && v.values[1] == 2000000 && v.is_one_value);
 	comparison_free(c);
-	/* not of a part of the run */
+	/* a part of the run is not compared */
 	made[1].result.totals.shown = "--time 1..2";
 	c = compare_two(&made[0], &made[1]);
 	v = comparison_total(c, TOTAL_CPU);
@@ -167,7 +167,7 @@ static void samples_vary_as_their_root(void **state)
 	assert_true(e->change.is_significant);
 	assert_int_equal(change_kind_of(&e->change), CHANGE_NEW);
 	assert_false(e->is_on[SIDE_BEFORE]);
-	/* of all, in the picture too: main has all of it */
+	/* the totals, the picture's root and main have all samples */
 	assert_true(c->totals[TOTAL_CPU].before == 200000 && c->totals[TOTAL_CPU].after == 283000);
 	assert_true(c->changes[RESULT_ROOT].after == 283000);
 	assert_true(c->changes[1].after == 283000 && c->own[1].after == 0);
@@ -226,7 +226,7 @@ static void shares_do_not_depend_on_length(void **state)
 	made_end(&a);
 }
 
-/* Of very many rows, one may differ by 1 of 7 samples: that is no discovery. */
+/* Among very many rows, a change of 1 in 7 samples is chance, not a finding. */
 static void one_of_many_rows_is_chance(void **state)
 {
 	static char names[224][8];
@@ -379,10 +379,11 @@ static void operations_vary_as_they_did(void **state)
 	/* variance 160000/3 of each, 4 of each side */
 	assert_true(fabs(e->change.bound - 1.96 * sqrt(8 * 160000 / 3.0)) < 1);
 	assert_false(e->change.is_significant);
-	/* it is taken to vary as the others: 213,333 in 8 million before, 9.3 million after */
+	/* a kernel launched once is taken to vary like the others: 213,333 in 8 million before,
+	 * 9.3 million after */
 	e = entry(c, COMPARED_KERNELS, "[GPU_Kernel]once");
 	assert_true(e->change.bound > 1.96 * 300 && e->change.bound < 1.96 * 400);
-	/* but shows no spread of its own: nothing is claimed */
+	/* without a spread of its own, nothing is claimed */
 	assert_false(e->change.has_bound || e->change.is_significant);
 	assert_int_equal(change_verdict(&e->change), CHANGED_PERHAPS);
 	comparison_free(c);
@@ -545,7 +546,7 @@ static void variants_of_kernels_are_matched(void **state)
 	add_kernel(&a, "[GPU_Kernel]ampere_sgemm_64x64_tn", 1, 8);
 	add_kernel(&b, "[GPU_Kernel]triton_poi_fused_add_0", 1, 5);
 	add_kernel(&a, "[GPU_Kernel]triton_poi_fused_add_1", 1, 6);
-	/* by its name, though another one is like it */
+	/* matched by name, though another kernel is similar */
 	add_kernel(&b, "[GPU_Kernel]same<1>", 1, 3);
 	add_kernel(&a, "[GPU_Kernel]same<1>", 1, 3);
 	add_kernel(&a, "[GPU_Kernel]same<2>", 1, 4);
@@ -717,7 +718,7 @@ static void random_results_add_up(void **state)
 		EXPECT(&p, c && reverse);
 		check_sums(&p, c, sum_of(made[0], count[0], -1), sum_of(made[1], count[1], -1),
 			   sum_of(made[0], count[0], ROW_GPU), sum_of(made[1], count[1], ROW_GPU));
-		/* the other way around it is the same */
+		/* the reverse comparison agrees */
 		EXPECT(&p, c->result.stack_count == reverse->result.stack_count);
 		for (int i = 0; i < COMPARISON_TOTALS; i++) {
 			EXPECT(&p, is_near(c->totals[i].bound, reverse->totals[i].bound));
@@ -854,7 +855,7 @@ static void functions_without_a_name_differ_only_in_one_build(void **state)
 		add_samples(&b, push_unnamed(&b, RESULT_ROOT, "[app+0x20]", builds[i].before), 50);
 		add_samples(&a, push_unnamed(&a, RESULT_ROOT, "[app+0x10]", builds[i].after), 100);
 		add_samples(&a, push_unnamed(&a, RESULT_ROOT, "[app+0x30]", builds[i].after), 50);
-		/* not ours, though it looks so */
+		/* a program's own name that resembles an address */
 		add_samples(&a, made_push(&a, RESULT_ROOT, "[app+0x10"), 10);
 		c = compare_two(&b, &a);
 		entry(c, COMPARED_FUNCTIONS, "[app+0x10");
@@ -876,8 +877,8 @@ static void functions_without_a_name_differ_only_in_one_build(void **state)
 	}
 }
 
-/* By function and kind, also where files differ and functions have no name; in all for all kinds.
- */
+/* Memory is compared by function and kind, even if files differ and functions have no name. The
+ * total has all kinds. */
 static void memory_is_compared_by_kind(void **state)
 {
 	struct memory_total totals[] = {

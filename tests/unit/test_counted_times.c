@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When measured kernels ran. */
+/* Times in which measured kernels ran. */
 #include <math.h>
 #include "unit.h"
 #include "cupti_trace/hw/counted_times.h"

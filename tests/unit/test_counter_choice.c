@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which launches are measured: the first, second, fourth and so on of each kernel, up to a limit.
- */
+/* Choice of measured launches: the first, second, fourth and so on of each kernel, up to a
+ * limit. */
 #include "unit.h"
 #include "cupti_trace/hw/counter_choice.h"
 
@@ -66,7 +66,7 @@ static void never_kernels_that_wait_for_other_gpus(void **state)
 	counter_choice_release(&c);
 }
 
-/* What could not be measured is made up for by the next launch, but not for ever. */
+/* After a failed measurement the next launch is measured instead, for a limited number of times. */
 static void failures_are_tried_again(void **state)
 {
 	struct counter_choice c;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel charged and no sample stands for, by program; sums, and what may be chance. */
+/* Time that the kernel charged beyond the samples, by program; sums; and differences that may be
+ * chance. */
 #include "unit.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -118,7 +119,8 @@ static void samples_and_rest_add_up(void **state)
 	}
 }
 
-/* Of 10 s three deviations are 0.832 s, of 0.2 s 0.118 s; 1 % of an hour is more than that. */
+/* Three deviations are 0.832 s for 10 s, and 0.118 s for 0.2 s. 1 % of an hour is more than
+ * three deviations. */
 static void chance_is_not_shown(void **state)
 {
 	static const struct {
@@ -182,7 +184,7 @@ static void our_own_code_is_nobodys(void **state)
 	assert_int_equal(find(b, tool)->rest_ns, S);
 }
 
-/* By how long they lived after they were read last. */
+/* Time of processes that ended unread is shared by their unread lives. */
 static void what_ended_unread_is_shared(void **state)
 {
 	struct bench *b = *state;
@@ -203,7 +205,8 @@ static void what_ended_unread_is_shared(void **state)
 	assert_in_range(find(b, shell)->rest_ns, 2 * S + 99 * MS, 2 * S + 101 * MS);
 }
 
-/* Its time is not in what was waited for, and what it uses later does not count. */
+/* A running process has a clock. Time of waited-for children is not in it, and later use does
+ * not count. */
 static void a_running_process_has_a_clock(void **state)
 {
 	struct bench *b = *state;
@@ -260,13 +263,12 @@ static void without_memory_sums_stay(void **state)
 	cpu_time_charge(&b->time, p, CPU_TIME_END, 3 * S, false);
 	failing_allocation = 0;
 	assert_int_equal(b->time.charged_ns, 3 * S);
-	assert_int_equal(finish(b, 0), 0); /* and no program to name */
+	assert_int_equal(finish(b, 0), 0); /* no program to name */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-/* What was used before, by processes that go on and by those that have ended, is not of the part.
- */
+/* CPU time of before does not belong to the part, for live and for ended processes. */
 static void a_part_begins_later(void **state)
 {
 	struct bench *b = *state;

@@ -53,7 +53,7 @@ static uint32_t line_of(const char *text)
 	return line;
 }
 
-/* How many instructions of a function are at a line, within these functions ("a;b"). */
+/* Counts a function's instructions at a line, inside the inlined functions "a;b". */
 static uint32_t count(const struct cubin *cubin, const char *function, const char *inlined,
 		      uint32_t line)
 {
@@ -237,7 +237,7 @@ static void make_image(struct made *m)
 	memcpy(m->image.at, &header, sizeof(header));
 }
 
-/* What opening it gives. */
+/* Opens the made image; returns the result. */
 static int open_made(struct made *m)
 {
 	struct cubin *cubin;

@@ -46,7 +46,7 @@ static void functions_of_the_runtime(void **state)
 		assert_false(cuda_function_is_runtime(others[i]));
 }
 
-/* For any number from the kernel side. */
+/* Every number from the kernel side has one name. */
 static void every_number_has_one_name(void **state)
 {
 	uint16_t count = 0, launches = 0;
@@ -76,7 +76,7 @@ static void every_number_has_one_name(void **state)
 
 static void launches_have_variants(void **state)
 {
-	/* in the order of their numbers, which recordings hold */
+	/* names in the order of their numbers, which recordings hold */
 	static const char *const names[] = {
 		"cudaLaunchKernel",          "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel",
 		"cudaGraphLaunch",           "cuLaunchKernel",      "cuLaunchKernelEx",
@@ -164,7 +164,7 @@ static void others_are_none(void **state)
 	"Malloc[A-Za-z0-9]*|Free[A-Za-z]*|MemAlloc[A-Za-z]*|MemFree[A-Za-z]*|[A-Za-z]*"           \
 	"Synchronize)"
 
-/* How many functions of a header match, each of which must be known. */
+/* Counts a header's functions that match. Each of them must be known. */
 static int check_header(const char *path, const char *pattern)
 {
 	FILE *header = fopen(path, "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far the library is in processes: its stages, and who may have missed it. */
+/* Stages of the library in processes, and processes that may have missed it. */
 #include "unit.h"
 #include "profiler/attach/cuda_states.h"
 

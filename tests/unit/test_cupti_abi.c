@@ -22,7 +22,7 @@
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 #define HAVE_CUPTI 1
-/* the stand-ins' records of the same version */
+/* the stand-ins' records of this version */
 #define FAKE_CUPTI_VERSION CUPTI_API_VERSION
 #include "../fake_cuda/layouts.h"
 #endif
@@ -180,7 +180,7 @@ FIELD(cupti_abi_activity, kind, CUpti_Activity, kind);
 #include <cupti_activity_deprecated.h>
 #endif
 
-/* What this version writes is as large as what the stand-in of the version does. */
+/* Checks that this version's records are as large as those of its stand-in. */
 #if CUPTI_API_VERSION <= 130001
 #define WRITTEN(stand_in, record) SAME(sizeof(stand_in), sizeof(record))
 #else
@@ -566,9 +566,9 @@ FIELD(cupti_abi_cubin_crc, cubin, CUpti_GetCubinCrcParams, cubin);
 FIELD(cupti_abi_cubin_crc, crc, CUpti_GetCubinCrcParams, cubinCrc);
 
 /*
- * Signatures. Their enums are our uint32_t and their struct pointers our void pointers or
- * structures of another name, so types cannot be compared directly: the test checks the number of
- * parameters, the size of each, and that integers, pointers and enums match in kind.
+ * Signatures. NVIDIA's enums are uint32_t here; its struct pointers are void pointers or structures
+ * of another name. So types cannot be compared directly. The test compares the number of parameters
+ * and the size of each. Integers, pointers and enums must match in kind.
  */
 #define ENUM_SIZE(type) SAME(sizeof(type), sizeof(uint32_t))
 ENUM_SIZE(CUptiResult);
@@ -583,7 +583,7 @@ SAME(sizeof(cupti_abi_subscriber), sizeof(CUpti_SubscriberHandle));
 	_Static_assert(                                                                      \
 		__builtin_types_compatible_p(__typeof__(&name), CUptiResult(*) __VA_ARGS__), \
 		#name " in CUPTI's headers")
-/* ... and ours of the same type with enums as uint32_t and handles as void pointers. */
+/* ... and the function here has that type, with enums as uint32_t and handles as void pointers. */
 #define X(name, required, parameters) typedef int ours_##name parameters;
 CUPTI_ABI_FUNCTIONS(X)
 #undef X

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where debug files are searched for, and which are refused. Programs are compiled here by the C
- * compiler ($CC or cc); ELF files with wrong links are made byte by byte.
+ * Search for debug files, and refused files. The C compiler ($CC or cc) builds programs; ELF files
+ * with wrong links are made byte by byte.
  */
 #include <zlib.h>
 #include "unit.h"
@@ -11,7 +11,7 @@
 
 static const char library[] = "int visible(int x) { return x + 1; }\n";
 
-/* What the search for the debug file of `name` finds, relative to the folder; "": nothing. */
+/* Returns the debug file found for `name`, relative to the folder, or "". */
 static const char *found(const char *name)
 {
 	static char target[512];
@@ -167,7 +167,7 @@ static void only_files_are_opened(void **state)
 	(void)state;
 	make_linked("linked.so", "pipe.debug", 0, 0);
 	shell("mkfifo pipe.debug && mkdir -p .debug/pipe.debug");
-	assert_string_equal(found("linked.so"), ""); /* and does not wait for a writer */
+	assert_string_equal(found("linked.so"), ""); /* the search does not wait for a writer */
 }
 
 int main(void)

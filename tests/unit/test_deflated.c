@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was written unpacks again, whatever its size. */
+/* Deflated output of any size unpacks to its input. */
 #include "unit.h"
 #include "unpack.h"
 #include "profiler/formats/deflated.h"

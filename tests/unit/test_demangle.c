@@ -48,7 +48,7 @@ static void test_plain_names_stay(void **state)
 	expect("_R", DEMANGLE_FUNCTION, "_R");
 	expect("_Zebra", DEMANGLE_FUNCTION, "_Zebra");
 	expect("_Run", DEMANGLE_FUNCTION, "_Run");
-	expect("i", DEMANGLE_SIGNATURE, "i"); /* not the type "int" */
+	expect("i", DEMANGLE_SIGNATURE, "i"); /* this is not the type "int" */
 	expect(".cold", DEMANGLE_FUNCTION, ".cold");
 }
 
@@ -103,7 +103,7 @@ static void test_clone_suffixes(void **state)
 	expect("_Z3foov.cold", DEMANGLE_FUNCTION, "foo");
 	expect("_Z3foov.isra.0.cold", DEMANGLE_SIGNATURE, "foo()");
 	expect("_Z3foov.something.5", DEMANGLE_SIGNATURE, "foo()");
-	/* Not clones: a nested function, a version in the name. */
+	/* nested functions and versions are no clones */
 	expect("nested.0", DEMANGLE_FUNCTION, "nested.0");
 	expect("step.coldly", DEMANGLE_FUNCTION, "step.coldly");
 	expect("part.7", DEMANGLE_FUNCTION, "part.7");
@@ -178,7 +178,7 @@ static char *put_base62(char *end, size_t value)
 	return end;
 }
 
-/* Rust v0 back references double just the same: each tuple holds the one before twice. */
+/* Rust v0 back references double, too: each tuple holds its predecessor twice. */
 static void test_exponential_rust(void **state)
 {
 	char mangled[2048], *end = stpcpy(mangled, "_RINvC1a1bl"), *name;
@@ -339,7 +339,7 @@ static void test_endless_rust_names_are_given_up(void **state)
 	(void)state;
 	expect("_RNvMIC1aDG3_C1bEL_El1f", DEMANGLE_FUNCTION, "<i32>::f");
 	stays_mangled("_RNvMIC1aDGzzzzzzzzzz_C1bEL_El1f", DEMANGLE_FUNCTION);
-	/* the same with something like an identifier that libiberty decodes */
+	/* with something like an identifier that libiberty decodes */
 	expect("_RNvMIC6cpuu32DG3_C1bEL_El1f", DEMANGLE_FUNCTION, "<i32>::f");
 	stays_mangled("_RNvMIC6cpuu32DGzzzzzzzzzz_C1bEL_El1f", DEMANGLE_FUNCTION);
 	expect("_RNvC7mycrate8read_u32", DEMANGLE_FUNCTION, "mycrate::read_u32");
@@ -513,7 +513,7 @@ static void test_exponential_d(void **state)
 		name = demangle(demangler, mangled, DEMANGLE_SIGNATURE);
 		assert_non_null(name);
 		assert_true(strlen(name) <= DEMANGLE_MAX_OUTPUT);
-		/* after some such names none is tried any more */
+		/* after some such names, no further one is tried */
 		assert_true(strcmp(name, mangled) == 0 || levels < 16);
 		assert_true(strncmp(name, "f(", 2) == 0 || levels > 8);
 		free(name);
@@ -536,7 +536,7 @@ static void test_deep_d(void **state)
 	}
 }
 
-/* For sanitizers: see symbolize/demangle.c. */
+/* Suppressions for sanitizers: see symbolize/demangle.c. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

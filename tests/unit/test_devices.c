@@ -236,8 +236,8 @@ static void there_are_bounds(void **state)
 	describe(d, DEVICES_MAX + 5, mig(0, 1, 1));
 	assert_int_equal(devices_note_context(d, DEVICES_MAX + 5, &context), 0);
 	assert_string_equal(use(d, DEVICES_MAX + 5, 0), "GPU 0");
-	assert_int_equal(d->count, DEVICES_MAX + 1); /* of no process */
-	/* and those that were there before can still be described */
+	assert_int_equal(d->count, DEVICES_MAX + 1); /* used, in no process's list */
+	/* existing devices can still be described */
 	describe(d, 5, mig(0, 1, 1));
 	assert_string_equal(use(d, 5, 0), "GPU 0 MIG 1/1");
 }
@@ -313,7 +313,7 @@ static void a_device_has_its_largest_number(void **state)
 	assert_string_equal(label(d, 2, 0), "GPU 0");
 	assert_int_equal(devices_key(d, 1, 0), devices_key(d, 2, 1));
 	assert_int_not_equal(devices_key(d, 1, 0), devices_key(d, 2, 0));
-	/* in another order */
+	/* listed in another order */
 	describe(d, 3, gpu(0, 0xb1, 1));
 	describe(d, 3, gpu(1, 0xa1, 1));
 	devices_make_labels(d);
@@ -334,7 +334,7 @@ static void keys_stay(void **state)
 	uint32_t early = devices_key(d, 1, 4), key, other;
 	char text[DEVICE_LABEL_BYTES];
 
-	assert_int_equal(devices_key(d, 2, 4), early); /* not told apart yet */
+	assert_int_equal(devices_key(d, 2, 4), early); /* not distinguished yet */
 	describe(d, 1, gpu(4, 0xa1, 1));
 	key = devices_key(d, 1, 4);
 	assert_int_not_equal(key, early);

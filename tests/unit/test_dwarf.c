@@ -310,7 +310,8 @@ static void sources_of_functions(void **state)
 		}
 }
 
-/* As objcopy made them before sections were marked as compressed; addr2line cannot read these. */
+/* Sections as old versions of objcopy compressed them, without a mark. addr2line cannot read
+ * them. */
 static void old_compressed_sections(void **state)
 {
 	static const char *const flags[] = {"-gdwarf-5", "-gdwarf-4"};
@@ -411,7 +412,7 @@ static void debug_files_of_servers(void **state)
 	assert_int_equal(load("part", &dwarf), -ENOENT); /* killed */
 	assert_int_equal(debuginfod_not_asked(), 1);
 	shell("mv x served && printf '#!/bin/sh\\necho %s/served\\n' >bin/debuginfod-find", folder);
-	assert_int_equal(load("part", &dwarf), -ENOENT); /* not requested again */
+	assert_int_equal(load("part", &dwarf), -ENOENT); /* no second request */
 	assert_int_equal(debuginfod_not_asked(), 2);
 	/* one budget for all: short answers use it up, too */
 	shell("rm asked && printf '#!/bin/sh\\necho >>%s/asked\\nsleep 0.15\\nexit 1\\n' "

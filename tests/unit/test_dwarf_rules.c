@@ -81,7 +81,8 @@ static int load(struct quota_share *share, struct dwarf **dwarf)
 	return err;
 }
 
-/* What is at f, g or h (0, 1, 2): "outer;inner", "?" for what has no name. */
+/* Returns the functions at f, g or h (0, 1, 2) as "outer;inner". A function without a name is
+ * "?". */
 static const char *at(int function)
 {
 	static char text[1024];
@@ -105,7 +106,7 @@ static void functions_and_copies(void **state)
 	make_library(
 		"inner:	.uleb128 3\n	.asciz \"inner\"\n	.quad 0\n	.long 0\n" FUNCTION(
 			2,
-			"f") "	.uleb128 4\n" /* in a block */
+			"f") "	.uleb128 4\n" /* the attribute is a block */
 			     "	.uleb128 7\n	.long inner - unit\n	.quad f\n	.long 8\n"
 			     "	.byte 0, 0, 0\n" FUNCTION(3, "g"),
 		"");
@@ -152,7 +153,7 @@ static void names_of_origins(void **state)
 	make_library("named:	.uleb128 3\n	.asciz \"named\"\n	.quad 0\n	.long 0\n"
 		     "middle:	.uleb128 8\n	.long named - unit\n"
 		     "	.uleb128 5\n	.long middle - unit\n	.quad f\n	.long 16\n"
-		     /* in a circle */
+		     /* a circle of references */
 		     "one:	.uleb128 8\n	.long two - unit\n"
 		     "two:	.uleb128 8\n	.long one - unit\n"
 		     "	.uleb128 5\n	.long one - unit\n	.quad g\n	.long 16\n",
@@ -236,7 +237,7 @@ static void sections_outside_the_file(void **state)
 	make_library(FUNCTION(3, "f"), "");
 	break_section(offsetof(Elf64_Shdr, sh_offset), UINT64_MAX - 4);
 	assert_int_equal(load(NULL, &dwarf), -ENOEXEC);
-	/* also one that the library, which refuses those, does not know */
+	/* a broken section that libdw does not know is refused, too */
 	make_library(FUNCTION(3, "f"), "");
 	shell("objcopy --add-section .debug_other=library.S library.so");
 	assert_int_equal(load(NULL, &dwarf), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call-frame information of files: the same rows whatever became of the search table, and from
- * .debug_frame, compressed or not; where functions and the gaps between them are.
+ * Call-frame information of files. Rows do not depend on the search table's state, nor on their
+ * section: .eh_frame or .debug_frame, compressed or not. Also finds functions, and gaps between
+ * functions.
  */
 #include "unit.h"
 #include <elf.h>
@@ -286,7 +287,7 @@ static void symbols_tell_functions_without_a_description(void **state)
 	assert_false(elf_cfi_find_symbol(cfi, symbol("symbols.so", "one") + 3, &start));
 	assert_false(elf_cfi_find_symbol(cfi, UINT64_MAX, &start));
 	elf_cfi_free(cfi);
-	/* those for the dynamic linker stay */
+	/* symbols for the dynamic linker stay */
 	build("-s", "symbols.so");
 	cfi = load("symbols.so");
 	for (uint64_t at = 0; at < 0x4000; at++)

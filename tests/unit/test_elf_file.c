@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is accepted as an ELF file and as a section of one: a small library, made byte by byte, with
- * one value broken at a time; read from a file and from memory.
+ * Checks of ELF files and their sections: a small library, made byte by byte, with one broken value
+ * at a time. Read from a file and from memory.
  */
 #include "unit.h"
 #include "symbolize/elf_file.h"
@@ -34,7 +34,7 @@ static Elf64_Ehdr *header(void)
 	return (Elf64_Ehdr *)(void *)image;
 }
 
-/* What opening the image gives, in memory and as a file: the same. */
+/* Opens the image in memory and as a file, which must give one result. Returns it. */
 static int opened(void)
 {
 	unsigned char *copy = malloc(size); /* a read outside is seen */
@@ -90,7 +90,7 @@ static void only_this_machine_s_files(void **state)
 	assert_int_equal(opened(), -ENOEXEC);
 }
 
-/* With 0 sections in its header, libelf believes section 0, which may claim any number. */
+/* If a header counts 0 sections, libelf takes the count from section 0, which may be any number. */
 static void sections_that_the_header_does_not_count(void **state)
 {
 	(void)state;
@@ -176,7 +176,7 @@ static void addresses_of_file_offsets(void **state)
 {
 	struct elf_segment list[] = {
 		{.offset = 0x1000, .size = 0x100, .address = 0x401000},
-		/* the same part of the file, mapped twice: code runs in the second */
+		/* one part of the file, mapped twice: code runs in the second mapping */
 		{.offset = 0x1080, .size = 0x80, .address = 0x502080, .is_executable = true},
 		{.offset = 0x10c0, .size = 0x10, .address = 0x6030c0},
 	};

@@ -106,12 +106,12 @@ static void an_external_linker_puts_the_table_anywhere(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(versions); i++) {
-		/* it looks like one, but its names would lie outside */
+		/* a table whose names are outside of the section */
 		made_go_table(data, GO_1_20, TEXT, functions, 3, END);
 		made_go_put(data, 32, sizeof(data), 8);
 		made_go_table(data + 2048, versions[i], TEXT, functions, 3, END);
 		expect_all(load(sections, 2));
-		/* in other programs nobody searches */
+		/* other programs are not searched */
 		expect_none(load(sections, 1));
 	}
 }
@@ -137,7 +137,7 @@ static void the_loader_writes_addresses(void **state)
 
 		made_go_table(table, versions[i], TEXT, functions, 3, END);
 		list[count++] = relative(TABLE - 8, 1);
-		list[count++] = relative(TABLE + sizeof(table) - 1, 1); /* not wholly in it */
+		list[count++] = relative(TABLE + sizeof(table) - 1, 1); /* partly outside */
 		if (i >= 2) {                                           /* one address */
 			made_go_put(table, 24, 0, 8);
 			list[count++] = relative(TABLE + 24, TEXT);
@@ -193,7 +193,7 @@ static void symbols_come_first(void **state)
 	assert_string_equal(name_at(syms, TEXT), "real");
 	assert_int_equal(elf_syms_count(syms), 1);
 	elf_syms_free(syms);
-	/* but what a library exports does not hide the rest */
+	/* exported symbols do not hide other functions */
 	sections[1].type = SHT_DYNSYM;
 	syms = load(sections, 3);
 	assert_string_equal(name_at(syms, TEXT), "real");
@@ -201,7 +201,7 @@ static void symbols_come_first(void **state)
 	elf_syms_free(syms);
 }
 
-/* How many functions are named when `width` bytes at `at` have this value. */
+/* Counts the named functions when `width` bytes at `at` have this value. */
 static uint32_t count_with(uint32_t version, uint64_t at, uint64_t value, size_t width)
 {
 	unsigned char table[MADE_GO_BYTES];
@@ -251,7 +251,7 @@ static void tables_end_anywhere(void **state)
 		made_go_table(table, versions[i], TEXT, functions, 3, END);
 		memset(table + MADE_GO_BYTES - 8, 'x', 8);
 		for (size_t size = 1; size < MADE_GO_BYTES; size += size < 200 ? 1 : 37) {
-			unsigned char *copy = malloc(size); /* for what checks memory */
+			unsigned char *copy = malloc(size); /* exact size, for memory checkers */
 			struct made_section s = section(".gopclntab", copy, size);
 			struct elf_syms *syms;
 

@@ -235,7 +235,7 @@ static const char unsized[] =
 	"	.globl described\n	.type described, @function\n"
 	"described:\n	.cfi_startproc\n	.fill 32, 1, 0x90\n	.cfi_endproc\n"
 	"	.fill 32, 1, 0x90\n"
-	/* not described: 96 to the next that is, at 128 */
+	/* not described: 96 bytes up to the next function, at 128 */
 	"	.globl bare_function\n	.type bare_function, @function\n"
 	"bare_function:\n	.fill 16, 1, 0x90\n"
 	"	.globl bare_label\nbare_label:\n	.fill 16, 1, 0x90\n"
@@ -244,7 +244,7 @@ static const char unsized[] =
 	/* begins within a description: 144 to its end */
 	"	.globl within\nwithin:\n	.fill 16, 1, 0x90\n	.cfi_endproc\n"
 	"	.fill 32, 1, 0x90\n"
-	/* not described, 192 to a function of no name */
+	/* not described: 192 bytes up to a function without a name */
 	"	.globl before_nameless\nbefore_nameless:\n	.fill 32, 1, 0x90\n"
 	"	.cfi_startproc\n	.fill 32, 1, 0x90\n	.cfi_endproc\n"
 	/* 256, to the section's end */
@@ -291,7 +291,7 @@ static void a_symbol_without_a_size_ends_with_its_function(void **state)
 		expect_name(syms, base + 159, "within");
 		expect_nothing(syms, base + 160);
 		expect_nothing(syms, base + 224);
-		/* what has no name can be told apart */
+		/* functions without names are still told apart */
 		assert_true(elf_syms_address(syms, base, &from));
 		assert_false(elf_syms_function(syms, base + 223, &start));
 		assert_true(elf_syms_function(syms, base + 224, &start));
@@ -317,14 +317,14 @@ static void test_stripped_files(void **state)
 	visible = offset_of("full.so", "visible");
 	shell("objcopy --only-keep-debug full.so full.debug && strip -o bare.so full.so");
 
-	/* Only the dynamic symbols. */
+	/* The stripped file has its dynamic symbols alone. */
 	syms = load("bare.so");
 	assert_non_null(syms);
 	expect_name(syms, visible, "visible");
 	expect_nothing(syms, hidden);
 	elf_syms_free(syms);
 
-	/* By build id. */
+	/* A debug file is found by its build id. */
 	shell("id=$(readelf -n full.so | awk '/Build ID/ {print $3}') &&"
 	      " d=root/.build-id/$(echo $id | cut -c1-2) && mkdir -p $d &&"
 	      " cp full.debug $d/$(echo $id | cut -c3-).debug");
@@ -502,7 +502,7 @@ static void test_absurd_headers(void **state)
 	broken = malloc(size);
 	memcpy(&header, bytes, sizeof(header));
 	for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
-		/* under valgrind other fields for each value */
+		/* under valgrind, each value is tried at other fields */
 		for (size_t at = 16 + 4 * (v % unit_stride()); at + 8 <= size;
 		     at += 4 * unit_stride()) {
 			size_t end = header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr);
@@ -537,7 +537,7 @@ static void test_sections_that_share_and_loop(void **state)
 	for (unsigned int type = 0; type < 20; type++) {
 		for (unsigned int i = 1; i < header.e_shnum; i++) {
 			sections[i].sh_type = type;
-			sections[i].sh_link = i; /* its own string table */
+			sections[i].sh_link = i; /* the section is its own string table */
 			sections[i].sh_offset = 0;
 			sections[i].sh_size = size;
 		}

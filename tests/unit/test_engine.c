@@ -141,7 +141,7 @@ static void parca_answers_in_trailers(void **state)
 	assert_non_null(REFUSAL(&engine_parca, "grpc-status"));
 	assert_non_null(REFUSAL(&engine_parca, "grpc-status:"));
 	assert_non_null(REFUSAL(&engine_parca, "grpc-status: 00"));
-	for (size_t size = 0; size < 32; size++) { /* it reads no further */
+	for (size_t size = 0; size < 32; size++) { /* reading stops there */
 		void *answer = memset(malloc(size + 1), 'g', size);
 
 		refusal(&engine_parca, answer, size);

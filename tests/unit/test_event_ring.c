@@ -6,8 +6,8 @@
 
 enum { SIZE = 1 << 20 };
 
-/* The producer's side: positions and both copies of the data, which is one and the same in a ring.
- */
+/* The producer's side: positions, and both copies of the data. In a ring, one memory is mapped
+ * twice. */
 struct made {
 	struct event_ring ring;
 	int fd;
@@ -117,9 +117,9 @@ static void records_come_in_order_and_free_their_room(void **state)
 	expect_end(m, false);
 	put_value(m, 1);
 	put_value(m, 2);
-	expect_end(m, false); /* not filled */
+	expect_end(m, false); /* the batch is not full */
 	event_ring_fill(&m->ring, SIZE);
-	put_value(m, 3); /* after the batch was closed */
+	put_value(m, 3); /* after the end of the batch */
 	expect_next(m, 1);
 	assert_int_equal(consumed_of(m), sizeof(struct stack_value) + 8);
 	expect_next(m, 2);
@@ -181,7 +181,7 @@ static void a_ring_that_fills_is_emptied(void **state)
 	event_ring_fill(&m->ring, SIZE);
 	expect_next(m, got++);
 	assert_int_equal(consumed_of(m), m->produced);
-	/* while there is room enough, each is copied out when it is its turn */
+	/* with enough room, each event is copied at its turn */
 	taken = m->produced;
 	put_value(m, put++);
 	expect_next(m, got++);

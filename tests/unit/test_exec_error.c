@@ -58,7 +58,7 @@ static void commands_that_may_not_be_run(void **state)
 			    "it is a program, give it: chmod +x /etc/passwd\n");
 	assert_int_equal(explain(folder, EACCES), 126);
 	assert_said(": it is a folder; name a program in it\n");
-	/* executable, and the kernel refuses it all the same: a file system without exec */
+	/* executable, but the kernel refuses: a file system mounted noexec */
 	assert_int_equal(explain(script("#!/bin/sh\n"), EACCES), 126);
 	assert_said("/test-script: Permission denied\n");
 	assert_int_equal(explain("true", EPERM), 126);
@@ -101,7 +101,7 @@ static void make(const char *name, const char *text, mode_t mode)
 	} while (0)
 #define WORDS(...) __VA_ARGS__
 
-/* What the message shows can be run. */
+/* The line that the message suggests can be run. */
 static void the_line_that_would_have_worked(void **state)
 {
 	static const struct {
@@ -132,7 +132,7 @@ static void the_line_that_would_have_worked(void **state)
 				      EACCES),
 			126);
 		assert_said(line);
-		/* likewise without "./" */
+		/* a name without "./" */
 		assert_int_equal(
 			explain_words((char *[]){path + 2, (char *)"--lr", (char *)"1 2", NULL},
 				      ENOENT),
@@ -228,7 +228,7 @@ static void what_was_meant(void **state)
 	snprintf(path, sizeof(path), "%s/test-scrpt", folder);
 	assert_int_equal(explain(path, ENOENT), 127);
 	assert_said("/test-script?\n");
-	chmod(script("#!/bin/sh\n"), 0644); /* not a command */
+	chmod(script("#!/bin/sh\n"), 0644); /* not executable */
 	assert_int_equal(explain("tset-script", ENOENT), 127);
 	assert_string_equal(captured.text, "profile: tset-script: command not found\n");
 	expect_meant(path);

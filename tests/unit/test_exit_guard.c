@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that call exit(3) during another's exit, in children of the test: the handler always
- * completes before the process ends, with the requested status, wherever the guard is in glibc's
- * blocks of 32 exit handlers. The calls come while the handler runs: before, glibc has a race of
- * its own (it frees a block while a thread is in one of its handlers).
+ * Threads call exit(3) while another thread exits, in children of the test. The handler always
+ * completes before the process ends, with the requested status. This holds for any place of the
+ * guard in glibc's blocks of 32 exit handlers. The calls come while the handler runs. Before that,
+ * glibc has a race of its own: it frees a block while a thread is in one of the block's handlers.
  */
 #include "unit.h"
 #include <pthread.h>
@@ -33,11 +33,11 @@ static void nothing(void)
 {
 }
 
-/* What else happens in a scene. */
+/* Additional events of a scene. */
 enum twist {
 	NONE,
 	JOINED,       /* an earlier handler joins the threads */
-	LOCKED_FIRST, /* it wants a lock that the first thread holds */
+	LOCKED_FIRST, /* an earlier handler wants a lock that the first thread holds */
 	LOCKED_LATER, /* one that the others hold */
 	CANCELLED,    /* the others are cancelled while they are held */
 	STREAM,       /* JOINED, by a thread that holds the lock of stdout */
@@ -47,7 +47,7 @@ enum twist {
 struct scene {
 	int threads;
 	int before; /* handlers that are registered before the guard's */
-	int after;  /* and after; only where one thread exits */
+	int after;  /* handlers registered later; only if one thread exits */
 	enum twist twist;
 };
 
@@ -200,7 +200,7 @@ static void threads_that_are_cancelled(void **state)
 	expect(&(struct scene){.threads = 4, .twist = CANCELLED});
 }
 
-/* Not waited for it for ever, nor once for each of the guard's own handlers. */
+/* The exit does not wait for ever, nor once for each of the guard's own handlers. */
 static void a_handler_that_hangs(void **state)
 {
 	(void)state;
@@ -260,7 +260,7 @@ static void exit_with_signal(const struct scene *s)
 	exit(3);
 }
 
-/* It does not wait for itself. */
+/* A signal handler that exits inside exit does not wait for itself. */
 static void a_signal_handler_exits_within(void **state)
 {
 	char said[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of copies and collectives no kernel hid. */
+/* Time of copies and collectives that no kernel hid. */
 #include "made_timeline.h"
 #include "profiler/tables/exposed.h"
 
@@ -59,7 +59,7 @@ static void by_device(void **state)
 	/* kernels of another device hide nothing here, collectives nothing of copies */
 	copy(1, 1100, 1200);
 	work(GPU_WORK_KERNEL, "[GPU_Kernel]ncclDevKernel_AllReduce", 1, 1100, 1200);
-	/* of what lies across the end of the run, what is in it */
+	/* a copy across the end of the run counts up to the end */
 	copy(1, 1900, 2500);
 	assert_int_equal(timeline_finish(made.timeline), 0);
 	made.made.result.timeline = made.timeline;

@@ -3,7 +3,7 @@
  * The CUDA stand-ins are as strict as the real libraries, as their headers promise.
  *
  * FAKE_CUDA_DIR names the folder with the built libraries. Each test runs in a forked child with
- * fresh copies of them, because their state (one cuInit, one subscriber) is per process.
+ * fresh copies of the libraries. Their state is per process: one cuInit, one subscriber.
  */
 
 #include <setjmp.h>
@@ -597,7 +597,7 @@ static void only_some_copies_wait(void)
 	assert_int_equal(rt.cudaMemcpyAsync(device, host, 8, cudaMemcpyHostToDevice, stream), 0);
 	assert_int_equal(rt.cudaMemcpyAsync(pinned, device, 8, cudaMemcpyDeviceToHost, stream), 0);
 	assert_true(now_ns() - start < LONG_NS);
-	/* Behind the two on the stream. */
+	/* Copies after the two operations on the stream. */
 	assert_int_equal(rt.cudaMemcpyAsync(host, device, 8, cudaMemcpyDeviceToHost, stream), 0);
 	assert_true(now_ns() - start >= UINT64_C(3) * LONG_NS);
 	start = now_ns();
@@ -740,7 +740,7 @@ static void devices_have_separate_ids(void)
 	assert_int_equal(p->destination_context_id, 1);
 	assert_int_equal(seen.work[2].copy.copy_kind, CUPTI_ABI_MEMCPY_DTOD);
 	assert_int_equal(seen.work[2].copy.device_id, 0);
-	/* only the destination has access to the other: it copies, on a stream of the driver's */
+	/* only the destination has access to the other device, and copies, on a driver's stream */
 	assert_int_equal(seen.work[3].peer.destination_device_id, 1);
 	assert_int_equal(seen.work[3].peer.device_id, 1);
 	assert_int_not_equal(seen.work[3].peer.stream_id, seen.work[2].copy.stream_id);
@@ -856,7 +856,7 @@ static void losses_cover_all_kinds(void)
  */
 static __thread struct {
 	char sites[8];
-	uint32_t id; /* of all of them */
+	uint32_t id; /* correlation id of all sites */
 } launched;
 
 /* Done once, in the callback of this site. */
@@ -937,7 +937,7 @@ static void *launch_elsewhere(void *stuck)
 	return NULL;
 }
 
-/* As measured with CUPTI 13.0. */
+/* A call turned off midway never ends, as measured with CUPTI 13.0. */
 static void a_call_turned_off_midway_never_ends(void)
 {
 	uint32_t before, stuck, after, records = 0;
@@ -1038,7 +1038,7 @@ static void expect_line(const char *text, const char *line)
 {
 	char found[200];
 
-	/* after the process's number */
+	/* the part after the process's number */
 	snprintf(found, sizeof(found), " %s\n", line);
 	if (!strstr(text, found))
 		fail_msg("no line '%s' in:\n%s", line, text);

@@ -244,7 +244,7 @@ static void node_ids_are_reused_only_on_demand(void)
 	}
 }
 
-/* It runs to its end, and by then another may have its ids. */
+/* A graph destroyed while queued runs to its end. Another graph may have its ids by then. */
 static void a_graph_may_be_destroyed_while_it_is_queued(void)
 {
 	char host[8] = "", *device;

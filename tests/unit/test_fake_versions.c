@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stand-ins of CUPTI's versions step by records as the real libraries of these versions do.
+ * The stand-ins of CUPTI's versions step by records as the real libraries do.
  *
- * A library needs neither driver nor GPU to step through a buffer of records, so it says how large
- * its records are. Looked at: $CUDA_HOME, and what scripts/get_cupti has fetched into build/cupti.
- * Each library is loaded in a child process.
+ * A library needs neither driver nor GPU to step through a buffer of records, and so reveals its
+ * records' sizes. Libraries come from $CUDA_HOME, and from build/cupti, where scripts/get_cupti
+ * puts them. Each library is loaded in a child process.
  */
 
 #include <setjmp.h>

@@ -226,7 +226,7 @@ static void random_trees_add_up(void **state)
 		l = lay_out(&m, &limits);
 		check_sums(&p, &l, ns);
 		EXPECT(&p, deepest(&l.layout) <= limits.depth);
-		/* those that take all the time stay */
+		/* boxes that take all of the time stay */
 		EXPECT(&p, l.layout.count <= limits.boxes ||
 				   l.layout.least_ns >= l.layout.boxes[0].total_ns);
 		release(&l, &m);

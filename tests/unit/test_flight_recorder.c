@@ -84,7 +84,8 @@ static void the_oldest_make_room(void **state)
 	flight_recorder_free(r);
 }
 
-/* What a process claims of times to come keeps nothing, and makes nothing incomplete. */
+/* A process may claim future times. Such items are not kept longer, and nothing else becomes
+ * incomplete. */
 static void times_to_come_count_as_now(void **state)
 {
 	const struct profile_item lie = item_at(UINT64_MAX - 3, UINT64_MAX, 0),

@@ -195,7 +195,8 @@ static void a_path_may_be_very_deep(void **state)
 	made_end(&m);
 }
 
-/* Whether a line's path sorts after another's: frame by frame, an outer part before the whole. */
+/* Returns true if the second path sorts after the first: frame by frame, an outer part before
+ * the whole. */
 static bool comes_behind(char *last, char *path)
 {
 	for (char *c = last; *c; c++)

@@ -169,7 +169,7 @@ static void frames_and_rows_have_kinds(void **state)
 	folded_free(folded);
 }
 
-/* What the writer writes is read, and written the same again. */
+/* Written stacks are read again, and written without a difference. */
 static void what_is_written_can_be_read(void **state)
 {
 	static const char *const names[] = {"main", "a b",        "[GPU_Kernel]k<1>",

@@ -9,7 +9,7 @@ static void the_last_calls_are_known(void **state)
 	assert_false(followed_memory_has(7));
 	for (uint32_t i = 1; i <= 3 * FOLLOWED_CALLS_MAX; i++) {
 		followed_memory_note(3 * i);
-		followed_memory_note(3 * i); /* of the runtime, and of the driver within it */
+		followed_memory_note(3 * i); /* by the runtime, and by the driver inside */
 		assert_true(followed_memory_has(3 * i));
 		assert_false(followed_memory_has(3 * i + 1));
 		assert_int_equal(followed_memory_has(3 * (i - FOLLOWED_CALLS_MAX + 1)),

@@ -147,9 +147,9 @@ static void other_tables_are_refused(void **state)
 		else if (how == 5)
 			put64(&m, 56, m.size);
 		else if (how == 6)
-			put64(&m, 24, 0); /* where code begins is not known */
+			put64(&m, 24, 0); /* the start of code is unknown */
 		else if (how == 8)
-			put64(&m, 24, UINT64_MAX - 100); /* it would end beyond all addresses */
+			put64(&m, 24, UINT64_MAX - 100); /* end past all addresses */
 		else if (how == 7)
 			m.bytes[4] = 1;
 		else
@@ -201,7 +201,7 @@ static void damaged_tables_are_errors_or_harmless(void **state)
 		for (uint64_t n = prng_below(&p, 6); n > 0; n--)
 			m.bytes[prng_below(&p, m.size)] = (uint8_t)prng_u64(&p);
 		m.size = prng_chance(&p, 20) ? prng_below(&p, m.size) : m.size;
-		copy = malloc(m.size + 1); /* so that reads beyond are seen */
+		copy = malloc(m.size + 1); /* exact size, for memory checkers */
 		assert_non_null(copy);
 		memcpy(copy, m.bytes, m.size);
 		for (int i = 0; i < 20; i++) {

@@ -18,7 +18,7 @@ static void work_on_several_streams_counts_once(void **state)
 	gpu_load_run(&load, 3, 120, 50); /* partly */
 	assert_int_equal(d->busy_ns, 70);
 	gpu_load_run(&load, 3, 130, 10); /* inside */
-	gpu_load_run(&load, 3, 170, 10); /* at its end */
+	gpu_load_run(&load, 3, 170, 10); /* at the end of the busy time */
 	assert_int_equal(d->busy_ns, 80);
 	gpu_load_run(&load, 3, 200, 10);
 	gpu_load_run(&load, 3, 220, 10);
@@ -58,7 +58,7 @@ static void it_is_the_union(void **state)
 		for (int i = 0; i < UNITS; i++)
 			sum += busy[i];
 		EXPECT(&prng, load.devices[0].busy_ns == 1000000 * sum);
-		/* and so is each of its bins */
+		/* each bin is exact, too */
 		for (uint64_t bin = 0; bin < UNITS / 125; bin++) {
 			sum = 0;
 			for (uint64_t i = 125 * bin; i < 125 * (bin + 1); i++)

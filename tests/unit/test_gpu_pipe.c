@@ -166,7 +166,7 @@ static void a_hello_that_is_not_accepted_is_refused(void **state)
 	assert_ledger(b, pipe, lost_batches, 0);
 	assert_string_equal(b->ledger->pipe.first_refused, "hello");
 
-	b->refuses = false; /* it may try again */
+	b->refuses = false; /* the program may try again */
 	hello(b, 7);
 	name(b, 1, 0, "new");
 	kernel(b, 1, 5);
@@ -175,7 +175,7 @@ static void a_hello_that_is_not_accepted_is_refused(void **state)
 	assert_ledger(b, pipe, refused, 5);
 }
 
-/* Not answered, because there was nothing more to ask for: that is no. */
+/* A hello without an answer at the end, when nothing is left to read, is refused. */
 static void the_last_hello_is_refused_at_the_end(void **state)
 {
 	struct pipe_bench *b = *state;
@@ -194,7 +194,7 @@ static void lines_of_an_unknown_instance_are_refused(void **state)
 	struct pipe_bench *b = *state;
 
 	begin_program(b, 7);
-	batch(b, 8, 5); /* how many it sent before is not known: no gap */
+	batch(b, 8, 5); /* the number of earlier batches is unknown: no gap */
 	kernel(b, 1, 5);
 	feed(b, "{\"t\":\"notice\",\"code\":0,\"detail\":\"x\\u001b[31m"
 		"0123456789012345678901234567890123456789\"}\n");
@@ -595,7 +595,7 @@ static void the_goodbye_reveals_losses(void **state)
 	assert_ledger(b, pipe, without_goodbye, 0);
 }
 
-/* Of its exit handlers, for example: the last one has all. */
+/* Exit handlers, for example, may work after a goodbye. The last goodbye has all totals. */
 static void work_after_a_goodbye(void **state)
 {
 	struct pipe_bench *b = *state;
@@ -609,7 +609,7 @@ static void work_after_a_goodbye(void **state)
 	bye(b, 3, 13);
 	assert_ledger(b, gpu, kernels, 2);
 	assert_ledger(b, pipe, refused, 0);
-	/* its process is not known to have ended */
+	/* the process's end is not known */
 	assert_false(gpu_pipe_find_ended(b->pipe, monotonic_ns(), &tracee));
 	assert_true(gpu_pipe_find_ended(b->pipe, monotonic_ns() + 2 * GPU_PIPE_LEAVE_NS, &tracee));
 	close_all(b);
@@ -683,7 +683,7 @@ static void programs_without_a_goodbye_are_counted(void **state)
 	assert_int_equal(pids[0] + pids[1] + pids[2], 7 + 7 + 9);
 	assert_int_equal(pids[3], -1);
 	gpu_pipe_finish(b->pipe);
-	assert_ledger(b, pipe, without_goodbye, 0); /* it may still be closed in order */
+	assert_ledger(b, pipe, without_goodbye, 0); /* the program may still close in order */
 	close_all(b);
 	assert_ledger(b, pipe, without_goodbye, 3);
 	assert_int_equal(gpu_pipe_list(b->pipe, pids, 4), 0);
@@ -730,7 +730,7 @@ static void closing_one_leaves_the_others(void **state)
 	gpu_pipe_close(b->pipe, tracee);
 	assert_false(gpu_pipe_find_ended(b->pipe, UINT64_MAX - 1, &tracee));
 	assert_ledger(b, pipe, without_goodbye, 1);
-	kernel(b, 1, 5); /* of 9 */
+	kernel(b, 1, 5); /* 1 of the 9 announced */
 	batch(b, 8, 1);
 	kernel(b, 1, 5);
 	batch(b, 9, 1);
@@ -856,14 +856,14 @@ static void lines_outside_a_batch_have_no_sender(void **state)
 	bounded_batch(b, 7, 1, 3);
 	assert_ledger(b, gpu, kernels, 1);
 	assert_ledger(b, pipe, malformed, 2);
-	/* not even a hello, of another program or of the one whose batch it was */
+	/* no hello either, of another program or of the batch's */
 	hello(b, 8);
 	hello(b, 7);
 	bounded_batch(b, 8, 0, 2);
 	hello(b, 8);
 	assert_int_equal(b->count, 2);
 	assert_ledger(b, pipe, malformed, 6);
-	assert_ledger(b, pipe, refused, 1); /* what was in the batch of 8 */
+	assert_ledger(b, pipe, refused, 1); /* the content of the batch of 8 */
 	batch(b, 7, 2);
 	kernel(b, 1, 5);
 	assert_ledger(b, gpu, kernels, 2);
@@ -901,7 +901,7 @@ static void a_launch_has_a_record(void **state)
 	begin_program(b, 7);
 	launches(b, 5, 0);
 	kernels(b, 5, 0);
-	/* these may have no record, or many */
+	/* graph launches may have no record, or many */
 	launches(b, 3, GPU_LAUNCH_IS_GRAPH);
 	kernels(b, 30, 77);
 	launches(b, 3, GPU_LAUNCH_IS_OTHER);
@@ -924,7 +924,7 @@ static void launches_without_a_record_are_counted(void **state)
 	launches(b, 5, 0);
 	kernels(b, 3, 0);
 	kernels(b, 9, 77);                      /* a graph's are no launch's */
-	assert_ledger(b, launches, unended, 0); /* they may still come */
+	assert_ledger(b, launches, unended, 0); /* records may still come */
 	assert_int_equal(gpu_pipe_waiting(b->pipe), 2);
 	bye(b, 12, 0);
 	assert_ledger(b, launches, unended, 2);
@@ -971,12 +971,12 @@ static void lost_records_are_no_unended_launches(void **state)
 	assert_ledger(b, launches, unended, 2);
 }
 
-/* Of a part of the run: what had not ended is no loss, nor what lies outside. */
+/* In a part of the run, unended launches and work outside of the part are no losses. */
 static void unended_launches_of_a_part(void **state)
 {
 	struct pipe_bench *b = *state;
 
-	collect_set_time_range(b->collect, &(struct time_range){.to_ns = 1}); /* it is over */
+	collect_set_time_range(b->collect, &(struct time_range){.to_ns = 1}); /* range is over */
 	begin_program(b, 7);
 	launches(b, 10, 0);
 	kernels(b, 3, 0);
@@ -1015,7 +1015,7 @@ static void counts_do_not_wrap(void **state)
 	for (int i = 0; i < 4; i++) {
 		put(b, &drops);
 		put(b, &voids);
-		batch(b, 7, INT64_MAX - 1024); /* as many are missing, then it starts again */
+		batch(b, 7, INT64_MAX - 1024); /* a gap, then the count starts again */
 		batch(b, 7, 0);
 	}
 	kernel(b, 1, 1);
@@ -1027,7 +1027,7 @@ static void counts_do_not_wrap(void **state)
 	assert_ledger(b, pipe, lost_batches, UINT64_MAX);
 	assert_ledger(b, launches, unended, 0);
 	assert_ledger(b, gpu, missing, 0);
-	/* what several processes miss */
+	/* sum over several processes */
 	for (uint32_t pid = 8; pid < 12; pid++) {
 		begin_program(b, pid);
 		bye(b, INT64_MAX - 1024, 1);
@@ -1076,7 +1076,7 @@ static void time_beyond_the_total_is_malformed(void **state)
 	assert_ledger(b, gpu, kernels, 2);
 	assert_ledger(b, gpu, kernel_ns, 2 * longest);
 	assert_int_equal(b->count, 6); /* none is handed out */
-	/* what fits goes on */
+	/* work that fits is still counted */
 	kernel(b, 1, 4);
 	assert_ledger(b, gpu, kernels, 3);
 	bye(b, 4, longest + 4); /* the goodbye shows what was refused */
@@ -1093,10 +1093,10 @@ static void bytes_beyond_the_total_are_malformed(void **state)
 	work(b, 1, 1);
 	work(b, 1, 0);
 	assert_ledger(b, pipe, malformed, 1);
-	assert_int_equal(b->count, 4); /* with the hello */
+	assert_int_equal(b->count, 4); /* with the hello before */
 }
 
-/* They have a total of their own: it is the same work again. */
+/* Reported sums have a total of their own, because these sums count the work a second time. */
 static void reported_sums_do_not_wrap(void **state)
 {
 	struct pipe_bench *b = *state;
@@ -1243,7 +1243,8 @@ static void single_bytes_give_the_same(void **state)
 	free(stream);
 }
 
-/* How many bytes were read, which the caller sees too. */
+/* Fills the pipe's buffer from `fd`. Returns the number of bytes read; the caller gets the
+ * bytes, too. */
 static int fill(struct pipe_bench *b, int fd, const char **bytes)
 {
 	int n;

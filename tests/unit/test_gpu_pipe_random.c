@@ -24,7 +24,7 @@ struct world {
 	struct ledger expected;
 	char text[65536];
 	size_t used;
-	struct heard to_hear[HEARD_MAX]; /* in this step */
+	struct heard to_hear[HEARD_MAX]; /* events expected in this step */
 	uint32_t count;
 };
 
@@ -59,7 +59,7 @@ static void write_hello(struct world *w, struct program *p, uint64_t sequence)
 						    .libraries = "",
 						    .wants_ack = 1}});
 	if (p->process) {
-		w->expected.pipe.malformed++; /* it has said that */
+		w->expected.pipe.malformed++; /* the program has reported that */
 		return;
 	}
 	w->to_hear[w->count++] = (struct heard){.event = {.type = GPU_EVENT_HELLO}};

@@ -193,7 +193,7 @@ static void a_wait_for_nothing_that_is_known(void **state)
 		    "[stack not captured];[waiting for GPU]");
 }
 
-/* The same work on its own, and waited for by different calls. */
+/* Work on its own, and work that different calls wait for, have stacks of their own. */
 static void waits_and_work_are_kept_apart(void **state)
 {
 	struct bench *b = *state;

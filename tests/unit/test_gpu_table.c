@@ -10,7 +10,7 @@ static struct capture captured;
 struct books {
 	struct ledger ledger;
 	struct work_tally counted, reported;
-	struct devices devices; /* of one process */
+	struct devices devices; /* devices of one process */
 };
 
 static int begin(void **state)
@@ -49,7 +49,7 @@ static void add_sum(struct work_tally *t, uint32_t device, uint32_t stream, uint
 	work_sum_add(total, &sum);
 }
 
-/* What is in the profile: in its row, and in the books of the process. */
+/* Adds work to the profile's row, and to the process's tally. */
 static void put_row(struct books *b, uint32_t stream, const struct gpu_row *row)
 {
 	struct gpu_row keyed = *row;
@@ -59,7 +59,7 @@ static void put_row(struct books *b, uint32_t stream, const struct gpu_row *row)
 	add_sum(&b->counted, row->device, stream, row->work, row->count, row->ns, row->bytes);
 }
 
-/* And CUPTI reported the same. */
+/* Adds work that CUPTI reports as it is. */
 static void put_same(struct books *b, uint32_t stream, const struct gpu_row *row)
 {
 	put_row(b, stream, row);
@@ -115,7 +115,7 @@ static void a_table_by_device_and_kind(void **state)
 		 &(struct gpu_row){.work = GPU_WORK_ALLOC,
 				   .count = 2,
 				   .bytes = 1023,
-				   .unmatched = 2}); /* not reported for work that takes no time */
+				   .unmatched = 2}); /* work without time is not reported */
 	put_both(b, 0, 0, GPU_WORK_UVM_GPU_FAULTS, 2, 3000, 17);
 	put_both(b, 0, 0, GPU_WORK_UVM_CPU_FAULT, 9, 0, 0);
 	put_both(b, 0, 0, GPU_WORK_UVM_HTOD, 1, 10, UINT64_C(1) << 62);
@@ -165,7 +165,7 @@ static void times_outside_are_shown_if_any(void **state)
 				  .after = 1,
 				  .after_ns = 1000000});
 	settle(b, 11);
-	/* the same row */
+	/* again for that row */
 	put_same(b, 7,
 		 &(struct gpu_row){.work = GPU_WORK_KERNEL,
 				   .count = 9,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line format: an encoded event decodes to the same event, and nothing else decodes.
+ * The line format: an encoded event decodes to an equal event, and nothing else decodes.
  *
- * Numbers that only cJSON reads (everything but launches, kernels, batches and goodbyes in
- * canonical form) are exact up to 2^53, and drawn from that range.
+ * Launches, kernels, batches and goodbyes in canonical form have a reader of their own. cJSON reads
+ * all other lines, where numbers are exact up to 2^53, and drawn from that range.
  */
 #include "unit.h"
 #include "cupti_trace/wire/gpu_wire.h"
@@ -764,7 +764,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.name = random_string(p, r->strings[0], 100),
 			.unit = random_string(p, r->strings[1], 16),
 		};
-		r->strings[0][0] = 'm'; /* there is a name */
+		r->strings[0][0] = 'm'; /* a name is required */
 		r->strings[0][1] = '\0';
 		break;
 	case GPU_EVENT_COUNTERS:
@@ -775,7 +775,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		if (e->counters.state == GPU_COUNTERS_READ)
 			e->counters.count = 1 + (uint32_t)prng_below(p, GPU_METRICS_MAX);
 		for (uint32_t i = 0; i < GPU_METRICS_MAX; i++) {
-			uint64_t bits = prng_bits(p, 64); /* also what is no number */
+			uint64_t bits = prng_bits(p, 64); /* including NaN */
 
 			memcpy(&r->values[i], &bits, sizeof(bits));
 		}
@@ -835,7 +835,7 @@ static void extreme_numbers_survive(void **state)
 
 /* ---- both readers agree ---- */
 
-/* The same JSON with spaces wherever they may be, which only the general reader takes. */
+/* Adds spaces and tabs wherever JSON allows them. Only the general reader takes such lines. */
 static size_t add_spaces(struct prng *p, const char *line, size_t length, char *out)
 {
 	bool in_string = false;
@@ -851,7 +851,7 @@ static size_t add_spaces(struct prng *p, const char *line, size_t length, char *
 	return n;
 }
 
-/* The same members in reverse order; arrays stay as they are. */
+/* Reverses the order of members; arrays stay as they are. */
 static size_t reverse_members(const char *line, size_t length, char *out)
 {
 	size_t ends[32], count = 0, n = 0;
@@ -1269,7 +1269,7 @@ static void frames_of_stacks_are_checked(void **state)
 static void the_longest_stack_fits_a_line(void **state)
 {
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
-	char function[200], name[16]; /* as long as the kernel's names of threads */
+	char function[200], name[16]; /* the length of the kernel's thread names */
 	char line[GPU_WIRE_LINE_MAX];
 	struct gpu_event back, event = {.type = GPU_EVENT_STACK,
 					.stack = {.id = UINT32_MAX,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of all types of events, byte for byte: what the encoder and the decoder have in common,
- * as keys and the members that they are of, only shows here.
+ * The lines of all types of events, byte for byte. Keys, and the members that keys stand for, are
+ * shared by encoder and decoder. Only this test finds errors in them.
  */
 #include "unit.h"
 #include "cupti_trace/wire/gpu_wire.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bodies of conditional nodes, as graph_nodes keeps them: which nodes are around a node, and which
- * launch it belongs to, for clones, moved nodes, nesting, and numbers that are used again.
+ * Bodies of conditional nodes, as graph_nodes keeps them. Tests the nodes around a node, and its
+ * launch, for clones, moved nodes, nesting and reused numbers.
  */
 #include "unit.h"
 #include "profiler/join/graph_nodes.h"
@@ -9,7 +9,7 @@
 enum { P = 7, OTHER = 8, TID = 1 };
 
 #define NODE(graph, index) ((uint64_t)(graph) << 32 | (index))
-/* Of a node's stack: the graph and index that it had first. */
+/* Stack of a node, from the graph and index that it had first. */
 #define STACK(graph, index) ((graph)*100 + (index))
 
 static uint64_t now;
@@ -35,7 +35,7 @@ static void make(struct graph_nodes *g, uint32_t graph, uint32_t index)
 			 0);
 }
 
-/* As CUPTI tells of a clone: it is made, then cloned. */
+/* Clones a node as CUPTI reports it: made, then cloned. */
 static void copy(struct graph_nodes *g, uint64_t id, uint64_t origin)
 {
 	graph_nodes_made(g, P, TID, id, ++now, CAPTURE_STACK(9999));
@@ -63,8 +63,8 @@ static void make_nested(struct graph_nodes *g)
 	make(g, 4, 1);
 }
 
-/* As CUPTI tells of a clone: the nodes of bodies first, whose bodies they are when their node was
- * made. */
+/* Clones nested bodies as CUPTI reports them: nodes of a body first, then the body's owner when
+ * its node is made. */
 static void copy_nested(struct graph_nodes *g, uint32_t first)
 {
 	uint64_t since = ++now;
@@ -83,7 +83,7 @@ static void copy_nested(struct graph_nodes *g, uint32_t first)
 	graph_nodes_cloned(g, P, TID, NODE(first, 1), NODE(1, 1));
 }
 
-/* What instantiating does to a clone: nodes of its bodies are the graph's, behind its own. */
+/* Instantiates a clone: nodes of its bodies become the graph's, after the graph's own nodes. */
 static void move_nested(struct graph_nodes *g, uint32_t first)
 {
 	graph_nodes_made(g, P, TID, NODE(first, 7), ++now, CAPTURE_STACK(9999));
@@ -162,7 +162,7 @@ static void moved_nodes_stay_within_conditional_nodes(void **state)
 			make(g, first + n, 0);
 	for (uint32_t first = 10; first <= 40; first += 10)
 		expect_moved(g, first);
-	/* what was not told of, or of itself */
+	/* unknown nodes, and a node moved onto itself */
 	graph_nodes_moved(g, P, NODE(10, 9), NODE(99, 0));
 	graph_nodes_moved(g, P, NODE(99, 0), NODE(10, 2));
 	graph_nodes_moved(g, P, NODE(10, 9), NODE(10, 2));
@@ -201,7 +201,7 @@ static void a_number_used_again_is_no_body(void **state)
 	copy(g, NODE(13, 0), NODE(2, 0));
 	expect_around(g, NODE(13, 0), now, 0, 0, 0);
 	assert_int_equal(graph_nodes_launch(g, P, NODE(13, 0), now), 0);
-	/* what ran before is where it was */
+	/* earlier work keeps its place */
 	expect_around(g, NODE(13, 0), before, 2, STACK(3, 1), STACK(1, 1));
 	assert_int_equal(graph_nodes_launch(g, P, NODE(13, 0), before), 77);
 	/* a body once more, of another node */
@@ -224,7 +224,7 @@ static void launches_are_found_by_time(void **state)
 	graph_nodes_launched(g, P, 20, 1200, 2);
 	graph_nodes_launched(g, P, 10, 1300, 3);
 	graph_nodes_launched(g, P, 10, 1310, 3); /* told twice */
-	graph_nodes_launched(g, P, 99, 1300, 4); /* not known */
+	graph_nodes_launched(g, P, 99, 1300, 4); /* an unknown graph */
 	graph_nodes_launched(g, P, 13, 1300, 5); /* is a body */
 	graph_nodes_launched(g, P, 10, 1300, 0);
 	assert_int_equal(graph_nodes_launch(g, P, NODE(13, 0), 1099), 0);

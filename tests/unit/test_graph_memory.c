@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What graphs hold, as the driver says: what is more is an allocation, what is less a release. */
+/* Memory of graphs, as the driver reports it: an increase is an allocation, a decrease a
+ * release. */
 #include "unit.h"
 #include <pthread.h>
 #include "cupti_trace/memory/followed_memory.h"
@@ -19,7 +20,7 @@ static bool is_overtaken;    /* another thread asks during the next question, an
 static struct tracer tracer;
 static int contexts[2];
 
-/* In place of the library's and the driver's. */
+/* Stands for the function of the library or the driver. */
 void tracer_send_memory(struct tracer *t, const struct gpu_event_work *event, uint64_t timestamp)
 {
 	(void)t;
@@ -196,7 +197,7 @@ static void contexts_end_with_their_memory(void **state)
 {
 	(void)state;
 	held_by_driver[0] = 100;
-	held_by_driver[1] = 5; /* there is no context yet */
+	held_by_driver[1] = 5; /* no context exists yet */
 	call(DRV, LAUNCH_ID, 1);
 	assert_int_equal(sent_count, 1);
 	graph_memory_context_begins(&tracer, &contexts[1]);

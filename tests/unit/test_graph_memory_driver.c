@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the driver is found and asked. It is looked for once, so each case is a process's. */
+/* Finding and asking the driver. The search runs once, so each case has a process of its own. */
 #include "unit.h"
 #include <dlfcn.h>
 #include "cupti_trace/memory/graph_memory_driver.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the nodes of graphs were created: announcements and their times, then random lives of
- * graphs compared with a model. The module is built into this test, with small bounds.
+ * Creation sites of graph nodes: announcements and their times, then random lives of graphs
+ * compared with a model. The module is built into this test, with small limits.
  */
 #include "unit.h"
 
@@ -13,7 +13,7 @@ enum { PROCESS = 100, OTHER = 200, TID = 101 };
 
 enum { FEW = 4096 }; /* graphs, and nodes */
 
-static uint64_t now; /* of the directed tests: advances at each node */
+static uint64_t now; /* clock of the directed tests; advances at each node */
 
 static int begin(void **state)
 {
@@ -39,7 +39,8 @@ static void made(struct graph_nodes *g, uint64_t id, uint32_t stack)
 	assert_int_equal(graph_nodes_made(g, PROCESS, TID, id, ++now, CAPTURE_STACK(stack)), 0);
 }
 
-/* As CUPTI does it: the new node is made, by the call that clones, and then it is a clone. */
+/* Clones a node as CUPTI reports it: the cloning call makes the new node, which then becomes a
+ * clone. */
 static void cloned(struct graph_nodes *g, uint64_t id, uint64_t origin)
 {
 	made(g, id, 666);
@@ -160,7 +161,7 @@ static void each_time_has_its_graph(void **state)
 						  CAPTURE_STACK(5000 + i)),
 				 0);
 	}
-	FOUND_AT(g, ID(4, 0), 14, CAPTURE_UNSEEN.number); /* before there was one */
+	FOUND_AT(g, ID(4, 0), 14, CAPTURE_UNSEEN.number); /* before a node existed */
 	for (uint32_t i = 0; i < 20 * lives; i++) {
 		uint32_t life = (uint32_t)prng_below(&random, lives);
 		uint64_t begun = 10 * (uint64_t)life + 15;
@@ -206,8 +207,8 @@ static void times_of_a_number_do_not_go_back(void **state)
 }
 
 /*
- * Of the graphs that CUDA creates and drops when it inlines a child, only one node with number 1 is
- * announced.
+ * CUDA creates and drops a graph when it inlines a child. Only one node of that graph is announced,
+ * with number 1.
  */
 static void an_incidental_node_also_begins_a_graph(void **state)
 {
@@ -221,7 +222,7 @@ static void an_incidental_node_also_begins_a_graph(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		FOUND_AT(g, ID(1, i), then, 10 + i);
 	FOUND(g, ID(1, 1), 666);
-	FOUND(g, ID(1, 2), 12); /* in case it was this graph's all the same */
+	FOUND(g, ID(1, 2), 12); /* in case the node is this graph's after all */
 	then = now;
 	made(g, ID(1, 0), 20);
 	FOUND(g, ID(1, 1), CAPTURE_UNSEEN.number);
@@ -341,7 +342,7 @@ static void a_numbers_newest_graphs_are_known(void **state)
 	assert_true(g->graph_count <= FEW / 2 + 1);
 }
 
-/* Of those that are known, not all are looked through: then a graph is as good as forgotten. */
+/* The search among known graphs is bounded. A graph past the bound counts as forgotten. */
 static void looking_back_is_bounded(void **state)
 {
 	enum { GRAPHS_MAX = GRAPH_NODES_OLDER_MAX + 1000 };
@@ -358,7 +359,7 @@ static void looking_back_is_bounded(void **state)
 		FOUND_AT(g, ID(2, 0), 10 * i + 15,
 			 newer <= GRAPH_NODES_OLDER_MAX ? i : CAPTURE_UNSEEN.number);
 	}
-	/* for want of steps, and not of room */
+	/* lost to the bound on steps, not to memory */
 	assert_int_equal(g->graph_count, GRAPHS_MAX);
 	assert_int_equal(g->node_count, GRAPHS_MAX);
 	FOUND(g, ID(2, 0), GRAPHS_MAX - 1);
@@ -399,7 +400,7 @@ static void nodes_in_a_childs_place_are_found_by_number(void **state)
 	add_measured_child(g);
 	for (uint32_t exec = 7; exec < 70; exec += 3) {
 		instantiate_measured(g, exec);
-		FOUND(g, ID(exec, 3), 11); /* in any order, again and again */
+		FOUND(g, ID(exec, 3), 11); /* lookups in any order, repeatedly */
 		FOUND(g, ID(exec, 0), 50);
 		for (uint32_t i = 0; i < 4; i++)
 			FOUND(g, ID(exec, 2 + i), 10 + i);
@@ -665,8 +666,8 @@ static uint32_t take_id(struct world *w, uint32_t process, uint64_t *since_ns)
 }
 
 /*
- * From another thread than the latest announcement, so perhaps earlier; but not while another graph
- * had the number.
+ * Returns a time for an announcement: after `since_ns`, but perhaps before the latest announcement,
+ * as by another thread.
  */
 static uint64_t time_of(struct world *w, uint64_t since_ns)
 {
@@ -770,7 +771,7 @@ static void instantiate(struct world *w)
 	g->is_executable = true;
 	after = g->count + children_size(w, g);
 	if (after > g->count || (w->reuses && prng_chance(w->prng, 30))) {
-		/* of a graph of which nothing else is heard */
+		/* the only node ever announced of a passing graph */
 		uint32_t passing = take_id(w, g->process, &since_ns);
 
 		graph_nodes_made(&w->nodes, g->process, TID, ID(passing, 1), time_of(w, since_ns),
@@ -839,7 +840,7 @@ static void add_record(struct world *w, const struct life *g, uint32_t index, ui
 			(struct record){g->process, stack, ID(g->id, index), w->now};
 }
 
-/* Its records may come after its end. */
+/* Launches a graph, whose records may come after the graph's end. */
 static void launch(struct world *w)
 {
 	int at = any_graph(w, true, true);

@@ -158,11 +158,11 @@ static void threads_and_devices_need_their_process(void **state)
 	assert_int_equal(grouping_mask(&g), 0);
 }
 
-/* From here on, places are those that the order needs. */
+/* Keeps the places that the order needs, from here on. */
 static void keep_what_is_needed(struct naming_bench *b)
 {
 	places_release(&b->places);
-	profile_free(b->profile); /* its rows had other places */
+	profile_free(b->profile); /* rows have places of before */
 	b->profile = profile_new();
 	assert_non_null(b->profile);
 	b->collected.profile = b->profile;
@@ -310,13 +310,13 @@ static void a_device_is_its_label(void **state)
 
 	order("device,stream");
 	assert_string_equal(group(b, place), "GPU 0;stream 0");
-	/* a later report gives the same place another name */
+	/* a later report gives this place another name */
 	assert_int_equal(devices_describe(&b->devices, 1, &mig), 0);
 	assert_string_equal(group(b, place), "GPU 0 MIG 3/0;stream 0");
-	/* another process's device of the same number */
+	/* another process's device with this number */
 	assert_other_number(places_add(&b->places, &other), places_add(&b->places, &place));
 	assert_string_equal(group(b, other), "GPU 0;stream 0");
-	/* where devices are not wanted they distinguish nothing */
+	/* without devices in the order, devices do not distinguish places */
 	order("stream");
 	keep_what_is_needed(b);
 	assert_same_number(places_add(&b->places, &other), places_add(&b->places, &place));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What other users have put in the way of a file that is to be written; most of it needs root. */
+/* Obstacles that other users put in the path of an output file. Most tests need root. */
 #include "symbolize/util/guarded_path.h"
 
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library leaves alone in a thread of its host. */
+/* The library leaves the state of its host's threads alone. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -111,7 +111,7 @@ static void files_get_high_numbers(void **state)
 	two = guest_open("/proc/self/maps", O_RDONLY);
 	after = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_true(low >= 0 && one > low + 100 && two > one);
-	assert_int_equal(after, low + 1); /* what the program opens is as without the library */
+	assert_int_equal(after, low + 1); /* the program's numbers are undisturbed */
 	assert_int_equal(fcntl(one, F_GETFD), FD_CLOEXEC);
 	close(low);
 	close(one);
@@ -120,7 +120,7 @@ static void files_get_high_numbers(void **state)
 	assert_int_equal(guest_open("/no/such/file", O_RDONLY), -ENOENT);
 }
 
-/* Where few descriptors are allowed, and where none is free. */
+/* With a small limit on descriptors, and with no free descriptor, the limit is kept. */
 static void a_small_limit_is_kept(void **state)
 {
 	struct rlimit old, small;
@@ -143,7 +143,7 @@ static void a_small_limit_is_kept(void **state)
 
 static volatile bool stop_looking, saw_one;
 
-/* Whether descriptors 0 to 2 are ever what can be read or written. */
+/* Watches descriptors 0 to 2, which must never be open for reading or writing. */
 static void *look_at_standard(void *unused)
 {
 	(void)unused;
@@ -187,8 +187,8 @@ static void standard_descriptors_are_never_ours(void **state)
 /* ---- descriptors of its own ---- */
 
 struct seen {
-	int lowest;          /* that open gave */
-	int flags_of_theirs; /* of a descriptor of the program's: -1 is none */
+	int lowest;          /* lowest descriptor returned by open */
+	int flags_of_theirs; /* flags of the program's descriptor; -1: none */
 	pid_t pid;
 	int theirs;
 };
@@ -200,7 +200,7 @@ static void open_some(void *data)
 	seen->flags_of_theirs = fcntl(seen->theirs, F_GETFD);
 	seen->lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	seen->pid = getpid();
-	errno = EXDEV; /* it shares the caller's */
+	errno = EXDEV; /* errno is shared with the caller */
 }
 
 static void work_apart_has_descriptors_of_its_own(void **state)
@@ -331,7 +331,8 @@ static void nothing_is_opened_below_a_filter_that_came_later(void **state)
 
 enum { NEEDS_ROOT = 77 };
 
-/* As in a container, whose filter lets CUDA open its files, and a second filter on top of that. */
+/* Files open below a filter that allows CUDA to open its files, as in a container. A second
+ * filter forbids opening. */
 static void files_are_opened_below_a_filter_that_was_there(void **state)
 {
 	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -356,7 +357,7 @@ static void files_are_opened_below_a_filter_that_was_there(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* In a child: what was noted lasts. */
+/* In a child, because the noted state lasts. */
 static void files_are_used_apart_once_one_was_closed(void **state)
 {
 	pid_t child = fork(), worker = 0;

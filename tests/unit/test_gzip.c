@@ -84,7 +84,8 @@ static void a_full_disk_is_an_error(void **state)
 	fclose(full);
 }
 
-/* What gunzip_read says of the first `size` bytes of a file, read in steps. */
+/* Reads the first `size` bytes of a file in steps. Returns the number of bytes, or the error of
+ * gunzip_read. */
 static ssize_t read_back(const char *packed, size_t packed_size, void *out, size_t size,
 			 size_t step)
 {

@@ -74,7 +74,7 @@ static void chosen_collisions_are_worth_nothing(void **state)
 	}
 }
 
-/* What programs choose: numbers at equal distances, also where only the upper bits differ. */
+/* Programs choose keys at equal distances, or keys that differ in their upper bits alone. */
 static void regular_keys_are_spread(void **state)
 {
 	static uint32_t hashes[KEYS];
@@ -101,7 +101,7 @@ static void regular_keys_are_spread(void **state)
 	}
 }
 
-/* Under any seed: words that differ by their upper bits do not cancel each other. */
+/* Under any seed, words that differ in their upper bits do not cancel each other. */
 static void differences_do_not_cancel(void **state)
 {
 	const uint64_t top = UINT64_C(1) << 63;

@@ -9,7 +9,7 @@
 
 static char page[65536];
 
-/* What `print` prints, in page[]. */
+/* Stores the output of `call` in page[]. */
 #define CATCH(call)                                                \
 	do {                                                       \
 		FILE *out = fmemopen(page, sizeof(page) - 1, "w"); \
@@ -59,7 +59,7 @@ static void texts_fit_a_line(void **state)
 	}
 }
 
-/* Another name has its option right before it, and the same kind of argument. */
+/* Another name of an option follows the option's entry, and takes an argument of that kind. */
 static void other_names_follow_their_option(void **state)
 {
 	uint32_t others = 0;
@@ -96,7 +96,7 @@ static void words_are_what_the_parser_accepts(void **state)
 
 	(void)state;
 	for (const struct option_entry *e = option_table; e->id; e++) {
-		/* those print something, or need a picture of a comparison */
+		/* help topics print, and widths need a picture of a comparison */
 		if (!e->words || e->topic == TOPIC_HELP || e->id == OPT_WIDTHS)
 			continue;
 		for (const char *const *word = e->words; *word; word++, tried++)

@@ -162,7 +162,7 @@ static void there_is_a_limit(void **state)
 	helper_end(&helper);
 }
 
-/* Its death is the end of the stream; and its time counts nowhere until helper_end. */
+/* The helper's death ends the stream. Its time counts nowhere until helper_end. */
 static void its_death_shows(void **state)
 {
 	struct helper helper = start(&ourselves);
@@ -175,7 +175,7 @@ static void its_death_shows(void **state)
 	assert_int_equal(recv(socket, &byte, 1, 0), 0);
 	close(socket);
 	late = helper_connect(&helper, ECHO);
-	if (late >= 0) { /* it had not been closed yet */
+	if (late >= 0) { /* a connection that is not closed yet */
 		assert_true(recv(late, &byte, 1, 0) <= 0);
 		close(late);
 	}
@@ -191,7 +191,7 @@ static void signals_do_not_end_it(void **state)
 
 	(void)state;
 	assert_true(echoes(socket));
-	/* those of faults valgrind takes for its own */
+	/* valgrind handles signals of faults itself */
 	for (int i = 1; i < 32; i++)
 		if (i != SIGKILL && i != SIGSTOP && i != SIGSEGV && i != SIGBUS && i != SIGILL &&
 		    i != SIGFPE && i != SIGTRAP && i != SIGSYS)
@@ -201,7 +201,8 @@ static void signals_do_not_end_it(void **state)
 	helper_end(&helper);
 }
 
-/* In a child: starts one, has a connection hang, tells its pid, and waits to be killed. */
+/* Runs in a child: starts a helper, lets a connection hang, reports the helper's pid, and waits
+ * to be killed. */
 static void be_parent(int pipe)
 {
 	struct helper helper = {0};

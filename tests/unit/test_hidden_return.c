@@ -18,7 +18,7 @@
 		 first "sub $" #bytes ",%rsp\n.cfi_adjust_cfa_offset " #bytes "\n" call "\n" #name \
 		       "_back: add $" #bytes ",%rsp\n.cfi_adjust_cfa_offset -" #bytes "\nret")
 #define CALLER(name, bytes, call) CALLER_AFTER("", name, bytes, call)
-/* With the kernel's breakpoint at its beginning. */
+/* A caller with the kernel's breakpoint at its first instruction. */
 #define WATCHED(name, bytes, call) CALLER_AFTER("int3\n", name, bytes, call)
 #define CALLER_BY_RBP(name, call)                                                                 \
 	FUNCTION(name, "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_offset rbp,-16\n"               \
@@ -41,7 +41,7 @@ WATCHED(made_watched_by_register, 40, "call *%rax");
 CALLER_BY_RBP(made_with_rbp, "call made_callee");
 CALLER_BY_RBP(made_register_with_rbp, "call *%rax");
 
-/* their callers */
+/* callers of these functions */
 CALLER(call_direct, 8, "call made_direct");
 CALLER(call_by_stub, 8, "call made_by_stub");
 CALLER(call_by_word, 8, "call made_stub_of_direct");
@@ -127,7 +127,7 @@ static bool read_stack(void *context, uint64_t address, uint64_t *value)
 
 #define TRAMPOLINE 0x7ffff000u
 
-/* Of made_callee, which returns to below stack[0]. */
+/* Returns the hidden return address of a call of `callee`, whose frame ends below stack[0]. */
 static const void *find_with(uint64_t callee, uint64_t rbp)
 {
 	struct hidden_return hidden = {
@@ -156,14 +156,14 @@ static void every_kind_of_call(void **state)
 	assert_ptr_equal(find(), made_direct_back);
 	make_stack(40, call_by_stub_back, back_by_stub);
 	assert_ptr_equal(find(), made_by_stub_back);
-	/* which is itself called through a stub */
+	/* a function that is itself called through a stub */
 	make_stack(56, call_by_word_back, back_by_word);
 	assert_ptr_equal(find(), made_by_word_back);
-	/* by the function's name alone */
+	/* found by the function's name alone */
 	make_stack(72, call_by_register_back, back_by_register);
 	assert_ptr_equal(find(), made_by_register_back);
 	assert_ptr_equal(find_with(0, 0), made_by_register_back);
-	/* of two calls the first */
+	/* the first of two calls */
 	make_stack(88, call_with_two_back, back_with_two);
 	assert_ptr_equal(find(), made_first);
 }
@@ -206,18 +206,18 @@ static void another_frame_between(void **state)
 static void what_earlier_calls_have_left(void **state)
 {
 	(void)state;
-	/* behind calls, but of functions that would have another frame */
+	/* calls of functions with frames of another size */
 	make_stack(56, call_by_word_back, back_by_word);
 	stack[1] = at(call_direct_back);
 	stack[2] = at(call_by_stub_back);
 	stack[4] = at(call_with_two_back);
 	stack[6] = at(made_direct_back);
 	assert_ptr_equal(find(), made_by_word_back);
-	/* of such a frame, but that function does not call the one that was left */
+	/* a possible frame, but its function does not call the callee */
 	stack[3] = at(call_of_other_back);
 	stack[5] = at(back_of_other);
 	assert_ptr_equal(find(), made_by_word_back);
-	/* it does, but where it would be called from is another's */
+	/* this function does, but its own caller does not call it */
 	stack[3] = at(call_direct_back);
 	stack[5] = at(back_by_stub);
 	assert_ptr_equal(find(), made_by_word_back);
@@ -234,7 +234,10 @@ static void what_earlier_calls_have_left(void **state)
 	assert_ptr_equal(find(), made_direct_back);
 }
 
-/* As where a tracer watches functions of the runtime, and of the driver that these call. */
+/*
+ * The caller's caller is hidden, too, if a tracer watches functions of the runtime, and of the
+ * driver below.
+ */
 static void the_callers_caller_is_hidden_too(void **state)
 {
 	(void)state;
@@ -250,7 +253,7 @@ static void the_callers_caller_is_hidden_too(void **state)
 	make_stack(40, call_call_unwatched_back, back_call_unwatched);
 	stack[3] = TRAMPOLINE;
 	assert_null(find());
-	/* its call may lead anywhere */
+	/* a call that may lead anywhere */
 	make_stack(64, call_call_by_register_back, back_call_by_register);
 	stack[5] = TRAMPOLINE;
 	assert_ptr_equal(find(), made_watched_by_register_back);

@@ -32,7 +32,7 @@ struct page {
 	uint64_t weight_count, weight_texts[WEIGHTS][3]; /* title, unit, note */
 	struct table weights[WEIGHTS];
 	struct table sources, parts; /* parts: first line, number of lines */
-	char *source_text;           /* of all files */
+	char *source_text;           /* text of all files */
 	struct written written;
 	int timeline_parts;
 };
@@ -269,7 +269,7 @@ static void rows_are_by_stack(void **state)
 	made_end(&m);
 }
 
-/* Of GPU work; by the report's rule. */
+/* Stacks of GPU work have a launch site, by the report's rule. */
 static void stacks_have_their_launch_site(void **state)
 {
 	struct made_result m;
@@ -448,7 +448,7 @@ static void one_label_is_one_device(void **state)
 	made_end(&m);
 }
 
-/* What only records have is there, too; test_html_timeline looks at them. */
+/* Stacks that only records use are in the page, too. test_html_timeline reads the records. */
 static void the_timeline_has_its_stacks(void **state)
 {
 	struct place places[] = {place_unknown(), {{3, 70, 1, 2, 0}}};

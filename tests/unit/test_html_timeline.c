@@ -67,7 +67,7 @@ static uint64_t *read_column(struct unpacked *u, uint64_t count)
 	return column;
 }
 
-/* What is added to a number, modulo 2^64. */
+/* Decodes a signed difference, modulo 2^64. */
 static uint64_t from_signed(uint64_t number)
 {
 	return number & 1 ? -(number / 2) - 1 : number / 2;
@@ -164,7 +164,7 @@ static void free_parts(struct parts *p)
 	free(p->reason);
 }
 
-/* With `spoil` called between reading once and writing. */
+/* Writes the parts, and reads them. Calls `spoil` between the first reading and the writing. */
 static struct parts write_parts(const struct html_timeline_limits *limits, void (*spoil)(void))
 {
 	struct html_timeline *h = html_timeline_new(&made.result, limits);
@@ -255,7 +255,7 @@ static void an_empty_one_has_an_end(void **state)
 	end(t);
 }
 
-/* In several parts: each record once, with all it had. */
+/* Records come back in several parts: each record once, complete. */
 static void records_come_back(void **state)
 {
 	struct prng p = prng_round(0);
@@ -280,7 +280,7 @@ static void records_come_back(void **state)
 	end(t);
 }
 
-/* By kind, place and stack: count, ns and bytes. */
+/* Adds count, ns and bytes, by kind, place and stack. */
 static void add_up(uint64_t sums[][3], const struct timeline_record *r, uint64_t count)
 {
 	uint32_t at = (r->kind * PLACES + r->place.number - 10) * (STACKS + 1) + r->stack.number;
@@ -290,7 +290,7 @@ static void add_up(uint64_t sums[][3], const struct timeline_record *r, uint64_t
 	sums[at][2] += r->bytes;
 }
 
-/* So many records as there is room for, the longest; the rest adds up. */
+/* The longest records are kept, up to the limit. The others add up. */
 static void short_records_add_up(void **state)
 {
 	enum { KEYS = TIMELINE_KINDS * PLACES * (STACKS + 1) };
@@ -458,7 +458,7 @@ static void what_cannot_be_read_again_is_lost(void **state)
 			timeline_add(t, &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 								  .start_ns = START + k,
 								  .stack = {k % 5}});
-		/* so that the strange record looks like one of ours */
+		/* makes the foreign record look like one of ours */
 		timeline_add(t, &(struct timeline_record){.kind = TIMELINE_WAIT,
 							  .start_ns = START + 9,
 							  .stack = {1}});

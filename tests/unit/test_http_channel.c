@@ -70,7 +70,7 @@ static void send_opened(int socket, uint32_t is_open)
 	send(socket, opened, sizeof(opened), MSG_NOSIGNAL);
 }
 
-/* Until nothing comes any more. */
+/* Reads until no bytes are left. */
 static void read_on(int socket)
 {
 	char bytes[4096];
@@ -147,7 +147,7 @@ static void one_that_ends_is_begun_again(void **state)
 		assert_string_equal(outcome.why, "http://host/path: profile-helper, the process "
 						 "that sends, has ended");
 	}
-	/* its end may be seen before a request is sent, or by that */
+	/* the end is seen before a request, or by it */
 	assert_in_range(other.started, 2, 3);
 	end(&other, channel);
 }
@@ -169,7 +169,7 @@ static void none_is_said(void **state)
 	end(&other, channel);
 }
 
-/* It takes the request, and answers only when it is told to stop. */
+/* Takes the request, and answers only when told to stop. */
 static void be_slow(int socket)
 {
 	char result[8192] = {0};
@@ -189,7 +189,7 @@ static void hang(int socket)
 		;
 }
 
-/* At the deadline it may still say what has become of the request; not for ever. */
+/* A server may still report a request's state at the deadline. The wait is not for ever. */
 static void nobody_waits_beyond_the_deadline(void **state)
 {
 	struct other_end slow = {.behave = be_slow}, stuck = {.behave = hang};

@@ -244,7 +244,7 @@ static void secrets_are_not_shown(void **state)
 			options.target.headers = headers;
 		options.target.query = "format=x";
 		open_with(f, &options);
-		memset(headers, 0, sizeof(headers)); /* it has a copy */
+		memset(headers, 0, sizeof(headers)); /* the post has a copy */
 		assert_null(strstr(http_post_shown(f->post), "hunter22"));
 		assert_true(send_text(f, "body", 1));
 		http_post_finish(f->post, LONG_MS, &f->stats);
@@ -280,7 +280,7 @@ static void secrets_of_proxies_are_not_shown(void **state)
 		server_start(&f->server, echoes);
 		snprintf(proxy, sizeof(proxy), "http://me:hunter22@127.0.0.1:%u", f->server.port);
 		setenv("http_proxy", i < 3 ? wrong[i] : proxy, 1);
-		assert_true(start_helper()); /* with that environment */
+		assert_true(start_helper()); /* the helper starts with that environment */
 		options = options_for(f, "", "/");
 		open_with(f, &options);
 		assert_true(send_text(f, "body", 1));
@@ -386,7 +386,7 @@ static bool is_accepted(const void *answer, size_t size, char why[HTTP_WHY_BYTES
 	return strstr(answer, "grpc-status: 0") != NULL;
 }
 
-/* Of a protocol that has them in the header or the body. */
+/* A protocol may refuse a request in the header or the body of an answer. */
 static void refusals_of_a_protocol_are_heard(void **state)
 {
 	static const char *const answers[] = {
@@ -432,7 +432,7 @@ static bool ends_when_asked_twice(void *context)
 	return ++*(int *)context == 2;
 }
 
-/* In libcurl, where no timeout ends it. */
+/* A request stuck in libcurl, where no timeout ends it, holds nobody. */
 static void a_request_that_is_stuck_holds_nobody(void **state)
 {
 	char folder[] = "/tmp/test-http-post-XXXXXX", pipe[64];
@@ -458,7 +458,7 @@ static void a_request_that_is_stuck_holds_nobody(void **state)
 	free(f);
 }
 
-/* Its process was killed, which the user can do. */
+/* A user may kill the helper, which is reported. */
 static void a_helper_that_has_ended_is_said(void **state)
 {
 	struct fixture *f = start(ok);
@@ -474,7 +474,7 @@ static void a_helper_that_has_ended_is_said(void **state)
 	free(f);
 }
 
-/* It counts by its status; and those behind it are not kept waiting. */
+/* An answer that drips counts by its status. Requests behind it do not wait. */
 static void an_answer_that_drips_is_cut(void **state)
 {
 	static const char *const answers[] = {"HTTP/1.1 200 OK\r\n\r\n.", NULL};
@@ -518,7 +518,7 @@ static void answers_that_drip_use_up_timeout(void **state)
 	free(f);
 }
 
-/* As long as a server accepts bodies, one waits for room. */
+/* A sender waits for room as long as the server accepts bodies. */
 static void waiting_for_room(void **state)
 {
 	static const char *const answers[] = {
@@ -537,7 +537,7 @@ static void waiting_for_room(void **state)
 	assert_true(send_text(f, "four", 1));
 	assert_true(http_post_wait(f->post, 9, LONG_MS, NULL, NULL));
 	assert_false(http_post_wait(f->post, 5, 100, NULL, NULL));
-	/* there is room, but no progress any more */
+	/* room, but no more progress */
 	http_post_count_timeout(f->post);
 	assert_false(http_post_wait(f->post, 9, 0, NULL, NULL));
 	assert_false(http_post_wait(f->post, 5, LONG_MS, ends_when_asked_twice, &asked));
@@ -548,7 +548,7 @@ static void waiting_for_room(void **state)
 	free(f);
 }
 
-/* What was accepted gives more time, and why others were not is known at once. */
+/* Accepted requests extend the wait. The reason for a failure is known at once. */
 static void progress_and_failures(void **state)
 {
 	static const char *const answers[] = {SERVER_OK, ANSWER("400 Bad Request"), NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a server and its answers may be shown. */
+/* Parts of a server's address and answers that may be shown. */
 #include "unit.h"
 #include "profiler/send/http_shown.h"
 

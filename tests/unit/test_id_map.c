@@ -37,7 +37,7 @@ static void a_value_is_made_once(void **state)
 	id_map_remove(&map, 7);
 	assert_null(id_map_find(&map, 7));
 	assert_int_equal(map.count, 0);
-	assert_int_equal(*id_map_get(&map, 7), 0); /* not what it was */
+	assert_int_equal(*id_map_get(&map, 7), 0); /* the new value, not the old */
 	id_map_release(&map);
 	assert_null(id_map_find(&map, 7));
 	assert_int_equal(*id_map_get(&map, 7), 0);

@@ -121,7 +121,7 @@ static void sudo_names_the_user(void **state)
 	assert_string_equal(id.shown, "nobody");
 }
 
-/* In a child: 0 if it became the user entirely, and cannot become root again. */
+/* Runs in a child. Returns 0 if it became the user entirely, and cannot become root again. */
 static int become_and_look(const struct identity *id, const char *home)
 {
 	gid_t groups[64];

@@ -12,7 +12,7 @@
 #define RUN 100000u
 
 struct bench {
-	struct made_timeline made; /* what busy.h reads */
+	struct made_timeline made; /* timeline that busy.h reads */
 	struct idle idle;
 	struct timeline *store;
 	struct stack_table *stacks;
@@ -138,7 +138,7 @@ static uint64_t sum_below(const struct bench *b, const char *start)
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (rows[i].count == 0)
-			continue; /* for what is not kept */
+			continue; /* a record that is not kept */
 		assert_int_equal(rows[i].kind, ROW_IDLE);
 		if (strncmp(path_of(b, rows[i].stack, text), start, strlen(start)) == 0)
 			ns += rows[i].ns;
@@ -225,7 +225,7 @@ static void devices_of_one_label(void **state)
 	end(b);
 }
 
-/* As busy.h sees it, and in many segments. */
+/* Idle and busy times add up, as busy.h sees them, and in many segments. */
 static void idle_and_busy_add_up(void **state)
 {
 	(void)state;

@@ -13,7 +13,7 @@ struct bench {
 	struct idle_thread threads[4];
 	struct idle_device devices[2];
 	struct idle_segment segment;
-	/* by reason and stack; by device; by part */
+	/* sums by reason and stack; by device; by part */
 	uint64_t ns[IDLE_REASONS][2 * MOST], of_device[2], of_part[3];
 };
 
@@ -88,13 +88,13 @@ static void divides_a_gap(void **state)
 	(void)state;
 	ran(b, 0, 1, 0, 0, 10 * MS);
 	ran(b, 0, 1, 88 * MS, 90 * MS, 100 * MS);
-	off(b, 1, 1, 5 * MS, 30 * MS); /* it began while the device worked */
+	off(b, 1, 1, 5 * MS, 30 * MS); /* the wait began while the device worked */
 	off(b, 1, 2, 40 * MS, 60 * MS);
 	off(b, 2, 3, 10 * MS, 90 * MS); /* another thread */
 	sampled(b, 1, 4, 35 * MS);
 	sampled(b, 1, 4, 65 * MS);
 	sampled(b, 1, 5, 70 * MS);
-	sampled(b, 1, 6, 95 * MS); /* not while it is idle */
+	sampled(b, 1, 6, 95 * MS); /* no sample while it is idle */
 	sampled(b, 2, 7, 70 * MS);
 	charge(b);
 	assert_int_equal(b->of_device[0], 80 * MS);
@@ -224,7 +224,7 @@ static void improbable_samples(void **state)
 	free(b);
 }
 
-/* What a program claims of its threads is not to be trusted. */
+/* A program's claims about its threads may overlap. */
 static void overlapping_times_off_the_cpu(void **state)
 {
 	struct bench *b = begin(0, 100);
@@ -311,7 +311,7 @@ static void sums_are_exact(void **state)
 			assert_int_equal(b->of_device[d], idle[d]);
 			assert_int_equal(parts->of_device[d], idle[d]);
 		}
-		/* what needs no sample is the same, however the run is divided */
+		/* parts that need no samples do not depend on the division of the run */
 		for (uint32_t stack = 0; stack < 2 * MOST; stack++)
 			for (int reason = 0; reason < IDLE_REASONS; reason++)
 				if (reason != IDLE_COMPUTING && reason != IDLE_UNSAMPLED)

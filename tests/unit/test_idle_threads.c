@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which threads only wait for work, by where they are blocked, and for how much of their lives. */
+/* Finding threads that only wait for work: by the place where they block, and by the share of
+ * their lives. */
 #include "unit.h"
 #include "made_result.h"
 #include "profiler/shape/idle_threads.h"
@@ -227,7 +228,7 @@ static void marks_of_other_threads_stay(void **state)
 	expect_idle(&m, "000");
 }
 
-/* With --thread-origin what created the thread says nothing of its wait. */
+/* With --thread-origin, the code that created a thread does not count as its wait. */
 static void creators_do_not_count(void **state)
 {
 	struct made_result m;

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "profiler/run/inherited.h"
 
-/* As the kernel lays them out, and what lies behind. */
+/* Texts as the kernel lays them out, and the bytes after them. */
 static char texts[] =
 	"HOME=/h\0LD_LIBRARY_PATH=/a:/b\0no variable\0=x\0TMPDIR=\0PATH=/bin\0./profile";
 #define END (texts + sizeof(texts) - sizeof("./profile"))
@@ -45,7 +45,7 @@ static void they_are_not_endless(void **state)
 	assert_int_equal(dropped.count, DROPPED_VARIABLES_MAX);
 }
 
-/* What was set since then stays. */
+/* A variable that has been set in the meantime stays. */
 static void they_come_back(void **state)
 {
 	const struct dropped_environment dropped = {

@@ -25,8 +25,8 @@
 #include "profiler/attach/remote_memory.h"
 #include "tests/unit/own_folder.h"
 
-/* The entry point writes a byte into the descriptor that the text names, and leaves other bits of
- * the machine as it likes: vectors, flags, errno. */
+/* The entry point writes a byte to the descriptor that the text names. It clobbers other state:
+ * vectors, flags, errno. */
 static const char source[] =
 	"#include <errno.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
 	"void begin(const char *text)\n{\n"
@@ -76,7 +76,7 @@ static int remove_all(void **state)
 struct seen {
 	long result;
 	int error;
-	uint64_t vectors[4]; /* that were there before and after */
+	uint64_t vectors[4]; /* vector registers, before and after */
 };
 
 struct target {
@@ -250,7 +250,7 @@ static void *wake_futex(void *argument)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
-	/* in a system call that is not taken for this */
+	/* epoll_pwait, which is not taken for poll */
 	while (syscall(SYS_epoll_pwait, -1, NULL, 0, 0, NULL, 0) != 0 && poll(&p, 1, 0) == 0)
 		usleep(10000);
 	*futex_word = 1;
@@ -475,7 +475,7 @@ static void test_entry_that_stays(void **state)
 
 	(void)state;
 	wait_sleep(t.pid, SYS_poll);
-	/* it goes on by itself when the entry point has what it waits for; then the poll does */
+	/* the first byte ends the entry point, the second one the poll */
 	assert_int_equal(bring(&t, "stay", message), INJECT_LATE);
 	finish(&t, BY_BYTE);
 	wait_sleep(t.pid, SYS_poll);
@@ -625,7 +625,7 @@ static void test_thread_with_limits(void **state)
 	assert_int_equal(end(&t), 0);
 }
 
-/* While no thread of its sleeps, it becomes one that does. */
+/* Executes another program while no thread sleeps. */
 static void become_another(struct target *t)
 {
 	struct timespec now;
@@ -648,7 +648,7 @@ static void test_another_program_meanwhile(void **state)
 	(void)state;
 	assert_int_equal(pipe(input), 0);
 	assert_true(dup2(input[0], STDIN_FILENO) >= 0);
-	/* on a busy machine it may become another before its functions are found */
+	/* on a busy machine, the exec may come before the functions are found */
 	for (int i = 0; i < 20 && result != INJECT_GONE; i++) {
 		struct target t = start(become_another);
 
@@ -753,7 +753,7 @@ static void test_nothing_is_written_into_another_program(void **state)
 	assert_int_equal(end(&t), 0);
 }
 
-/* What the borrowed thread is made to call: it becomes a program that may have more rights. */
+/* Entry point for the borrowed thread: executes a program that may have more rights. */
 static int executed_go;
 
 static void become_executed(void)
@@ -843,7 +843,7 @@ static void test_a_call_that_executes_another_program(void **state)
 	expect_let_go(pause_in_another, false);
 }
 
-/* A process that is killed while one of its threads is held ends all the same. */
+/* A process that is killed while one of its threads is held still ends. */
 static void test_a_thread_that_is_killed_while_it_is_held(void **state)
 {
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
@@ -870,7 +870,7 @@ static void test_a_thread_that_is_killed_while_it_is_held(void **state)
 	bounded_caller_free(calls);
 }
 
-static int ends[2]; /* of a connection */
+static int ends[2]; /* both ends of a connection */
 
 static void receive_all(struct target *t)
 {
@@ -926,7 +926,7 @@ static void map_mark(struct target *t)
 		read_pipe(t);
 }
 
-/* As programs have it that were started with the library: its file is gone by then. */
+/* Maps the library's file, as programs started with it do; the file is gone by then. */
 static void map_file(struct target *t)
 {
 	char path[300];
@@ -973,7 +973,7 @@ static void test_copy_that_does_not_begin(void **state)
 	assert_int_equal(end(&t), 0);
 }
 
-/* In a mount namespace of its own, from which the profiler's files cannot be seen. */
+/* Moves into a mount namespace that hides the profiler's files. */
 static void hide(struct target *t)
 {
 	char c = '0';

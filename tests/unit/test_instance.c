@@ -115,7 +115,7 @@ static void the_start_is_the_kernels(void **state)
 	assert_in_range(before, 1, uptime * (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* Where anybody else finds it too: in /proc/PID/stat and /proc/PID/ns/pid. */
+/* Others find this instance in /proc/PID/stat and /proc/PID/ns/pid. */
 static void others_find_the_same(void **state)
 {
 	struct instance mine = describe(REAL);

@@ -89,7 +89,7 @@ static bool writes_in_its_own_tmp(void)
 	return true;
 }
 
-/* Its file is written as it ends, as Java does. */
+/* The map is written at the process's end, as Java does. */
 static void a_map_is_found_when_its_process_has_ended(void **state)
 {
 	struct symbolizer *s = symbolizer_new();
@@ -208,7 +208,7 @@ static void replaced_code_has_the_name_of_its_time(void **state)
 	refs[0] = locate_at(s, &p, CODE + 0x10, 1500);
 	refs[1] = locate_at(s, &p, CODE + 0x10, 2500);
 	refs[2] = locate_at(s, &p, CODE + 0x10, 2600);
-	refs[3] = locate_at(s, &p, CODE + 0x80, 2600); /* where "after" ends */
+	refs[3] = locate_at(s, &p, CODE + 0x80, 2600); /* end of the code "after" */
 	refs[4] = locate_at(s, &p, CODE + 0x2000, 2600);
 	refs[5] = locate_at(s, &p, CODE + 0x4000, 2600);
 	assert_memory_equal(&refs[1], &refs[2], sizeof(refs[1])); /* one place of a stack */
@@ -283,7 +283,8 @@ static int make_dump(char path[256], const char *name)
 	return fd;
 }
 
-/* By what its compiler wrote, at each time by that of the code that was there. */
+/* Stacks are unwound by the compiler's tables, at each time by those of the code there at that
+ * time. */
 static void stacks_lead_through_generated_code(void **state)
 {
 	struct symbolizer *s = symbolizer_new();
@@ -304,7 +305,7 @@ static void stacks_lead_through_generated_code(void **state)
 	map_dump(s, &p, path, fd);
 	map_code(s, &p);
 	run_at(&t, CODE + 0x10);
-	t.words[2] = CODE + 0x300;     /* where "outer" ends: behind a call */
+	t.words[2] = CODE + 0x300;     /* end of "outer", after its call */
 	t.words[3 + 4] = CODE + 0x250; /* itself */
 	t.words[8 + 4] = 0;
 	unwind_at(s, &p, &t, 1500);
@@ -313,7 +314,7 @@ static void stacks_lead_through_generated_code(void **state)
 	assert_string_equal(name_of_frame(s, &t, 0), "inner");
 	assert_string_equal(name_of_frame(s, &t, 1), "outer");
 	assert_string_equal(name_of_frame(s, &t, 2), "outer");
-	/* at that address later */
+	/* code at that address later */
 	t.words[6] = CODE + 0x250;
 	t.words[7 + 4] = 0;
 	unwind_at(s, &p, &t, 2500);

@@ -43,7 +43,7 @@ static int32_t cfa_at(const struct jit_frames *f, uint64_t start, uint64_t size,
 
 /* ---- layouts ---- */
 
-/* From where the code begins: at any address, of any size. */
+/* Adds a section after the code: at any address, of any size. */
 static void the_section_lies_behind_the_code(void **state)
 {
 	struct made_frames section, header;
@@ -69,7 +69,7 @@ static void the_section_lies_behind_the_code(void **state)
 		}
 }
 
-/* In the order of the specification. */
+/* The header may come first, as in the specification. */
 static void the_header_may_come_first(void **state)
 {
 	struct made_frames section, header;
@@ -97,7 +97,7 @@ static void the_header_may_tell_an_address(void **state)
 	(void)state;
 	made_frames_header(&header, 0x50000);
 	made_frames_begin(&section);
-	made_frames_function(&section, 0x50000, 0x20000, 0x40, 24); /* in no order */
+	made_frames_function(&section, 0x50000, 0x20000, 0x40, 24); /* functions in no order */
 	made_frames_function(&section, 0x50000, 0x10000, 0x40, 16);
 	made_frames_join(&header, &section);
 	f = read_ok(header.at, header.size, 12);
@@ -135,7 +135,7 @@ static void parts_of_the_code(void **state)
 
 /* ---- what compilers write ---- */
 
-/* Of 12 bytes: endbr64; push rbp; mov rbp, rsp; call *rcx; pop rbp; ret */
+/* 12 bytes of code: endbr64; push rbp; mov rbp, rsp; call *rcx; pop rbp; ret */
 static const uint8_t by_cpython[] = {
 	0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x7a, 0x52, 0x00, 0x01,
 	0x78, 0x10, 0x01, 0x1b, 0x0c, 0x07, 0x08, 0x90, 0x01, 0x00, 0x00, 0x1c, 0x00,
@@ -145,7 +145,7 @@ static const uint8_t by_cpython[] = {
 	0x00, 0x00, 0x00, 0xb8, 0xff, 0xff, 0xff, 0xe0, 0xff, 0xff, 0xff,
 };
 
-/* Of 384 bytes, with data of the CIE that is not needed, and a terminator. */
+/* 384 bytes of code, with unused CIE data, and a terminator. */
 static const uint8_t by_v8[] = {
 	0x18, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x7a, 0x4c, 0x52, 0x00, 0x01,
 	0x78, 0x10, 0x02, 0xff, 0x1b, 0x0c, 0x07, 0x08, 0x90, 0x01, 0x00, 0x00, 0x00, 0x00,
@@ -163,7 +163,7 @@ static void records_of_cpython_and_v8(void **state)
 	(void)state;
 	assert_int_equal(cfa_at(f, 0x7f0000, 12, 0x7f0000, CFI_RSP), 8);
 	assert_int_equal(cfa_at(f, 0x7f0000, 12, 0x7f0005, CFI_RSP), 16);
-	assert_int_equal(cfa_at(f, 0x7f0000, 12, 0x7f0009, CFI_RBP), 16); /* in the call */
+	assert_int_equal(cfa_at(f, 0x7f0000, 12, 0x7f0009, CFI_RBP), 16); /* inside the call */
 	assert_int_equal(cfa_at(f, 0x7f0000, 12, 0x7f000b, CFI_RSP), 8);
 	assert_int_equal(cfa_at(f, 0x7f0000, 12, 0x7f000c, CFI_RSP), 0);
 	jit_frames_free(f);
@@ -173,7 +173,7 @@ static void records_of_cpython_and_v8(void **state)
 	assert_int_equal(cfa_at(f, 0x7e277c6180, 384, 0x7e277c6180 + 0x17d, CFI_RBP), 16);
 	assert_int_equal(cfa_at(f, 0x7e277c6180, 384, 0x7e277c6180 + 0x17e, CFI_RSP), 0);
 	jit_frames_free(f);
-	/* of code with frame pointers V8 writes the header alone */
+	/* for code with frame pointers, V8 writes the header alone */
 	assert_int_equal(jit_frames_read(by_v8 + sizeof(by_v8) - 20, 20, 20, NULL, &none), 0);
 	assert_null(none);
 }
@@ -295,7 +295,7 @@ static void large_records_are_refused(void **state)
 	assert_int_equal(read_bad(bytes, JIT_FRAMES_MAX_RECORD + 1, 0), -ENOSPC);
 	f = read_ok(bytes, JIT_FRAMES_MAX_RECORD, 0);
 	jit_frames_free(f);
-	/* what does not fit is given back */
+	/* memory for records that do not fit is given back */
 	quota_share_open(&share, 4096);
 	assert_int_equal(jit_frames_read(bytes, 8192, 0, &share, &f), -ENOSPC);
 	assert_int_equal(jit_frames_read(section.at, section.size, 0, &share, &f), 0);
@@ -318,7 +318,7 @@ static void changed_records_keep_their_bounds(void **state)
 		struct prng p = prng_round(round);
 		const struct jit_range code = {prng_u64(&p) >> 8, 1 + prng_below(&p, 400)};
 		size_t size = sizeof(by_v8);
-		uint8_t *bytes = malloc(size); /* of exactly its size */
+		uint8_t *bytes = malloc(size); /* exact size: a read past it is found */
 		struct jit_frames *f;
 		struct cfi_row row;
 

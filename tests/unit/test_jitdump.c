@@ -39,7 +39,7 @@ static void read_all(struct dump *d)
 	assert_int_equal(jitdump_read(d->read, d->fd, NULL), 0);
 }
 
-/* By address and time, as samples are named. */
+/* Names an address at a time, as samples are named. */
 static const char *name_at(struct dump *d, uint64_t address, uint64_t time)
 {
 	return jitdump_find(d->read, address, jitdump_generation(d->read, address, time));
@@ -133,7 +133,7 @@ static void moved_functions_keep_their_names(void **state)
 	made_jitdump_load(d.fd, 100, 0x20000, 0x100, "b");
 	made_jitdump_move(d.fd, 200, 0x10000, 0x30000, 0x100);
 	made_jitdump_move(d.fd, 300, 0x20000, 0x10000, 0x100);
-	made_jitdump_move(d.fd, 300, 0x70000, 0x80000, 0x100); /* of nothing */
+	made_jitdump_move(d.fd, 300, 0x70000, 0x80000, 0x100); /* a move of nothing */
 	read_all(&d);
 	EXPECT(&d, 0x10000, 250, "a");
 	EXPECT(&d, 0x30000, 250, "a");
@@ -153,11 +153,11 @@ static void without_times_the_latest_function_counts(void **state)
 	read_all(&d);
 	EXPECT(&d, 0x10000, 1, "b");
 	EXPECT(&d, 0x10080, 1, "a");
-	assert_true(jitdump_is_behind(d.read, 1)); /* that is not known */
+	assert_true(jitdump_is_behind(d.read, 1)); /* the order is unknown */
 	end(&d);
 }
 
-/* What was located before all records were there is named by those that come. */
+/* Records that arrive later name code that was located before. */
 static void the_file_grows(void **state)
 {
 	struct dump d;
@@ -186,7 +186,7 @@ static void the_file_grows(void **state)
 	EXPECT(&d, 0x10010, 199, "a");
 	EXPECT(&d, 0x10010, 200, "b");
 	EXPECT(&d, 0x20010, 300, "c");
-	/* the same from the beginning: generations stay */
+	/* a new reader gives equal generations */
 	before = jitdump_generation(d.read, 0x10010, 200);
 	jitdump_free(d.read);
 	d.read = jitdump_new();
@@ -233,7 +233,7 @@ static void random_code_matches_a_model(void **state)
 				name_at(&d, 0x10000 - BYTES / 2 + at, (uint64_t)i * 10 + 5);
 
 			if (model[i][at] < 0)
-				continue; /* what comes first, if anything */
+				continue; /* nothing, or the first code to come */
 			assert_non_null(name);
 			assert_int_equal(strtol(name + 1, NULL, 10), model[i][at]);
 		}
@@ -287,7 +287,7 @@ static void hostile_files_cost_names(void **state)
 	d.fd = memfd_create("jitdump", MFD_CLOEXEC);
 	d.read = jitdump_new();
 	made_jitdump_bytes(d.fd, magics, 12);
-	read_all(&d); /* it may become one */
+	read_all(&d); /* the file may become one */
 	made_jitdump_bytes(d.fd, name, 100);
 	assert_int_equal(jitdump_read(d.read, d.fd, NULL), -ENOEXEC);
 	end(&d);
@@ -371,7 +371,7 @@ static void one_record_describes_several_functions(void **state)
 	(void)state;
 	begin(&d, 0);
 	made_frames_begin(&section);
-	made_frames_function(&section, 0x50000, 0x20000, 0x100, 24); /* in no order */
+	made_frames_function(&section, 0x50000, 0x20000, 0x100, 24); /* functions in no order */
 	made_frames_function(&section, 0x50000, 0x10000, 0x100, 16);
 	made_frames_header(&header, 0x50000);
 	made_frames_join(&header, &section);
@@ -572,7 +572,7 @@ static void rows_have_a_limit_of_their_own(void **state)
 	end(&d);
 }
 
-/* They are dropped, and so is what they took: names and other files need it. */
+/* Unused records are dropped. Their memory is free for names and other files. */
 static void unused_records_hold_no_memory(void **state)
 {
 	uint8_t *bytes = calloc(1, JIT_FRAMES_MAX_RECORD);
@@ -606,7 +606,7 @@ static void unused_records_hold_no_memory(void **state)
 	end(&d);
 }
 
-/* What was at an address in turn costs, and is part of what a stack may cost. */
+/* A long history of one address costs time, and counts towards a stack's cost. */
 static void long_searches_cost(void **state)
 {
 	struct cfi_row row;

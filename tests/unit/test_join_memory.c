@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What join remembers and for how long: random streams against the promises of
- * profiler/join/join.h and profiler/join/join_links.h, with small numbers; then true ones.
+ * Memory of join, and how long it keeps launches. Random streams with small numbers are compared
+ * with the promises of profiler/join/join.h and profiler/join/join_links.h. Then come the real
+ * numbers.
  */
 #include "unit.h"
 #include "profiler/join/join.h"
@@ -25,7 +26,7 @@ struct launch {
 struct operation {
 	uint32_t launch;
 	uint64_t duration_ns;
-	bool must_match; /* as join.h promises */
+	bool must_match; /* promised by join.h */
 	uint32_t times;  /* attributed */
 	uint32_t stack;
 };
@@ -37,7 +38,7 @@ struct stream {
 	uint32_t probed_percent;
 	uint64_t now;
 	struct launch launches[STREAM_LAUNCHES];
-	uint32_t launched; /* they are launched in the order of their numbers */
+	uint32_t launched; /* launches begun, in the order of their numbers */
 	struct operation operations[STREAM_OPERATIONS];
 	uint32_t operation_count;
 	uint64_t ns;
@@ -82,8 +83,8 @@ static void launch_next(struct stream *s)
 }
 
 /*
- * What is promised of an operation of `number` now: where launches are decided as they come, for
- * the order of the decisions is the order of the launches then.
+ * Returns whether an operation of launch `number` must match now. Launches must be decided on
+ * arrival: only then is the order of decisions the order of launches.
  */
 static bool must_match(const struct stream *s, uint32_t number)
 {
@@ -351,7 +352,7 @@ static struct join *new_counting(uint64_t *ns)
 	struct join_output output = {count, ns};
 	struct join *c = join_new(&output);
 
-	/* under valgrind a tenth does */
+	/* under valgrind, a tenth of the launches */
 	if (getenv("UNDER_VALGRIND"))
 		join_remember(c, JOIN_REMEMBERED / 10);
 	return c;

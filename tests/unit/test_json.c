@@ -114,7 +114,7 @@ static void texts_are_escaped(void **state)
 	check(&j, "{\"a\\\"\\u000a\":1}\n");
 }
 
-/* Any bytes: the parser gives back the same text, but for what is not UTF-8. */
+/* For any bytes, the parser returns the text that was written, except for invalid UTF-8. */
 static void random_texts_are_parsed_again(void **state)
 {
 	static const char *const pieces[] = {"\xe2\x80\xa8", "\"", "\\", "\xc3\xa4",

@@ -75,7 +75,7 @@ static void an_empty_run(void **state)
 	made_end(&m);
 }
 
-/* Only where they are limited. */
+/* Launch stacks are in the summary only if they are limited. */
 static void launch_stacks(void **state)
 {
 	struct ledger ledger = {.launches = {.with_stack = 3, .skipped = 40},

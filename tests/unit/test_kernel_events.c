@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel reports of real processes, and in which order: with BPF (which needs root), and
- * with perf events alone. Nothing is expected within a certain time.
+ * Reports of the kernel about real processes, and their order: with BPF, which needs root, and with
+ * perf events alone. No test depends on a time limit.
  */
 #include "unit.h"
 #include "own_code.h"
@@ -26,7 +26,7 @@ bool __wrap_bpf_source_has_more(const struct bpf_source *source)
 	return stacks_are_unread || __real_bpf_source_has_more(source);
 }
 
-#define TIMEOUT_S 60 /* for expected events */
+#define TIMEOUT_S 60 /* timeout of expected events */
 #define NOBODY 65534
 #define TAG 77
 
@@ -161,7 +161,7 @@ static struct life *find_life(struct tree *tree, pid_t pid)
 	return NULL;
 }
 
-/* In order, within its life. */
+/* Expects a time in order, within the process's life. */
 static void note_time(struct life *life, uint64_t time_ns)
 {
 	assert_false(life->has_ended);
@@ -202,7 +202,7 @@ static void note_stack(struct tree *tree, const struct stack_event *e)
 {
 	struct life *life = find_life(tree, (pid_t)e->pid);
 
-	assert_non_null(life); /* its fork came before; only followed ones are seen */
+	assert_non_null(life); /* the fork came before; only followed processes are reported */
 	if (e->kind == STACK_EVENT_CPU_USED) {
 		life->used = ((const struct stack_value *)e)->value;
 		return;
@@ -303,7 +303,7 @@ static void a_tree_in_order_with_bpf(void **state)
 	kernel_events_close(k);
 }
 
-/* Where BPF is not wanted, or not there. */
+/* Opens the events without BPF, as if BPF were unavailable. */
 static struct kernel_events *open_without_bpf(void)
 {
 	struct kernel_events *k =
@@ -401,7 +401,7 @@ static void catching_up_returns_everything(void **state)
 		/* older stacks may still come */
 		assert_int_equal(kernel_events_until(k), until_ns);
 		stacks_are_unread = false;
-		/* and the next time it is as ever */
+		/* the next child is followed as ever */
 		child = start_script("exit 0");
 		add_life(&tree, child.pid);
 		run_to_its_end(&child);
@@ -422,7 +422,7 @@ static uint64_t cpu_ns_of(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Until the process has used so much of a processor. */
+/* Waits until the process has used this CPU time. */
 static void run_for(pid_t pid, uint64_t ns)
 {
 	uint64_t end_ns = cpu_ns_of(pid) + ns;
@@ -474,7 +474,7 @@ static void check_end_of_samples(struct kernel_events *k)
 	take_while_it_runs(k, &tree, target.pid);
 	assert_int_equal(samples_of(&tree, &target), samples);
 	assert_null(find_life(&tree, other.pid));
-	/* its end is still reported */
+	/* the end is still reported */
 	end_child(&target);
 	end_child(&other);
 	finish(k, &tree);
@@ -504,7 +504,7 @@ static void samples_end_without_bpf(void **state)
 	kernel_events_close(k);
 }
 
-/* When no stack can come any more, nothing is held back. */
+/* When no stack can come any more, no event is held back. */
 static void the_end_of_samples_makes_times_sure(void **state)
 {
 	struct tree tree = {.count = 0};
@@ -605,7 +605,7 @@ static void open_as_nobody(void)
 								   .needs_bpf = true},
 				   &k, error, sizeof(error)) == -EPERM);
 	EXPECT_IN_CHILD(error[0] && !k);
-	/* it continues without: the reason is for messages */
+	/* the profiler goes on without; the reason is for messages */
 	error[0] = '\0';
 	EXPECT_IN_CHILD(kernel_events_open(&(struct kernel_events_options){.bpf = {.sample_hz = 50},
 									   .wants_bpf = true},

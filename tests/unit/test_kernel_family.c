@@ -49,7 +49,7 @@ static void what_does_not_parse_stays(void **state)
 	check("f(", "f", "f");
 }
 
-/* Any text has a family, which is not longer, and the same each time. */
+/* Any text has one family, which is not longer than the text. */
 static void any_text_has_a_family(void **state)
 {
 	static const char alphabet[] = "<>()<>() :a_0123\xc3\xa4operator<";

@@ -49,7 +49,7 @@ static struct program start(const char *threads)
 	return p;
 }
 
-/* Its own report: no system call failed, nothing crashed. */
+/* Checks the program's own report: no system call failed, nothing crashed. */
 static void end(struct program *p)
 {
 	int status;
@@ -80,7 +80,7 @@ static void answer(const struct heard *h, uint64_t instance)
 	snprintf(path, sizeof(path), "%s/" GPU_WIRE_ACK_FORMAT, h->fifo.folder, instance);
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || write(fd, "a", 1) != 1)
-		h = NULL; /* it waits for a while then */
+		h = NULL; /* the listener waits for a while then */
 	if (fd >= 0)
 		close(fd);
 }
@@ -145,12 +145,12 @@ static struct heard *listen_to(const struct program *p)
 		 TRACE_CONFIG_ENV);
 	fifo_start_reader(&h->fifo);
 	h->from_ns = now_ns();
-	do /* as inject_queue.c does: a busy machine leaves threads little sleep */
+	do /* retried as in inject_queue.c: on a busy machine, threads hardly sleep */
 		result = inject_process(&request, message);
 	while (result == INJECT_NO_THREAD);
 	if (result != INJECT_DONE)
 		fail_msg("%s", message);
-	/* while it is at work no other one comes */
+	/* no second visit comes while the first is at work */
 	if (inject_process(&request, message) != INJECT_ALREADY)
 		fail_msg("twice: %s", message);
 	symbolizer_free(request.symbolizer);
@@ -172,7 +172,7 @@ static bool is_active(const struct program *p)
 	return system(command) == 0;
 }
 
-/* How often the library is mapped. */
+/* Counts the mappings of the library. */
 static int count_copies(const struct program *p)
 {
 	char command[200], text[32] = "";
@@ -258,7 +258,8 @@ static void test_again_and_again(void **state)
 	end(&p);
 }
 
-/* What a visit costs the program that goes on: nothing is loaded or open again. */
+/* A second visit costs a running program nothing: no library is loaded again, and no file stays
+ * open. */
 static void test_leaves_nothing(void **state)
 {
 	struct program p = start("1");

@@ -10,7 +10,7 @@
 enum { THREADS = 8, LAUNCHES = 3 * LAUNCH_LOG_CAPACITY + 17 };
 
 struct heard {
-	uint32_t stands_for[16], skipped, waited; /* by number, of thread 9 */
+	uint32_t stands_for[16], skipped, waited; /* by number, in thread 9 */
 	uint32_t launches;
 	uint32_t tid[64];
 	uint32_t next[64];
@@ -70,7 +70,7 @@ struct worker {
 	struct sink *sink;
 	uint32_t number;
 	uint32_t count;
-	bool ends; /* its launches return, one after the other */
+	bool ends; /* launches return, one after the other */
 };
 
 static void *launch(void *worker)
@@ -208,7 +208,7 @@ static void add(struct bench *b, uint32_t thread, uint32_t number)
 						  .family = GPU_LAUNCH_RUNTIME});
 }
 
-/* What returns must be the last launch, which has not returned yet. */
+/* Only a thread's last launch can end, and only once. */
 static void only_the_last_launch_ends(void **state)
 {
 	struct bench *b = *state;
@@ -221,7 +221,7 @@ static void only_the_last_launch_ends(void **state)
 	launch_log_drain(&b->sink);
 	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1), ERROR_OF(1));
 	add(b, 7, 2);
-	launch_log_drain(&b->sink); /* while it is in the call */
+	launch_log_drain(&b->sink); /* during the call */
 	launch_log_end(&b->sink, 7 << 16 | 2, END_NS(2), ERROR_OF(2));
 	finish(b);
 	assert_int_equal(b->heard.next[7], 3);
@@ -291,7 +291,7 @@ static void *launch_and_end(void *sink)
 	return NULL;
 }
 
-/* Its ring is gone, and gone again, when a destructor launches. */
+/* A thread's ring is gone, and gone again, when a destructor launches. */
 static void launches_at_a_thread_s_end_stay_in_order(void **state)
 {
 	struct bench *b = *state;
@@ -334,7 +334,7 @@ static void add_with_stack(struct bench *b, uint32_t number, uint32_t stack)
 						  .stack_id = stack});
 }
 
-/* What a stack stands for goes with its launch, also if the ring is emptied in between. */
+/* A stack's weight goes with its launch, even if the ring is emptied in between. */
 static void weights_go_with_their_launch(void **state)
 {
 	struct bench *b = *state;
@@ -388,7 +388,7 @@ static void launches_that_are_waited_for_are_marked(void **state)
 	launch_log_waited(&b->sink, 9 << 16 | 2); /* is not the last any more */
 	add_with_stack(b, 4, 3);
 	launch_log_drain(&b->sink);
-	launch_log_waited(&b->sink, 9 << 16 | 4); /* it was sent already */
+	launch_log_waited(&b->sink, 9 << 16 | 4); /* already sent */
 	add_with_stack(b, 5, 3);
 	launch_log_end(&b->sink, 9 << 16 | 5, END_NS(5), ERROR_OF(5));
 	for (uint32_t i = 6; i < 3 * LAUNCH_LOG_CAPACITY; i++)

@@ -79,7 +79,7 @@ static void sums_up_by_stack_shape_and_device(void **state)
 	add_kernel(&made, forward, here.number, 1056, 20);
 	add_kernel(&made, forward, here.number, 1, 7);
 	add_kernel(&made, forward, there.number, 1056, 5);
-	add_kernel(&made, forward, here.number, 0, 3); /* its shape is not known */
+	add_kernel(&made, forward, here.number, 0, 3); /* the shape is unknown */
 	finish();
 	all = launch_shapes_new(&made.made.result);
 	assert_non_null(all);

@@ -11,7 +11,7 @@ enum { PID = 10 };
 
 struct books {
 	struct ledger ledger;
-	struct work_tally counted, reported; /* of one process */
+	struct work_tally counted, reported; /* tallies of one process */
 };
 
 static int begin(void **state)
@@ -134,7 +134,7 @@ static void a_difference_in_any_number_is_seen(void **state)
 	}
 }
 
-/* Of several processes that of the first one is kept. */
+/* The first process with a difference is kept, out of several. */
 static void the_first_difference_is_kept(void **state)
 {
 	struct books *b = *state;
@@ -197,7 +197,7 @@ static void a_killed_process_reported_nothing(void **state)
 	assert_int_equal(gpu->sums, 0);
 	assert_int_equal(gpu->unreported, 2);
 	clear_tallies(b);
-	/* which says nothing of another one's */
+	/* another process's sums are unaffected */
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 1, 1, 0);
 	gpu = settle(b, PID + 10);
 	assert_int_equal(gpu->sums, 1);
@@ -221,7 +221,7 @@ static void a_remainder_is_not_compared(void **state)
 	assert_int_equal(gpu->sums, 1);
 	assert_int_equal(gpu->equal, 1);
 	assert_int_equal(gpu->uncompared, 3);
-	/* of another kind, nothing is in the rest */
+	/* the rest has no work of the other kind */
 	clear_tallies(b);
 	work_tally_get(&b->reported, &rest)->count = 2;
 	add_sum(&b->counted, 0, 9, GPU_WORK_MEMSET, 1, 10, 0);
@@ -245,7 +245,7 @@ static void sums_without_room_are_not_compared(void **state)
 	assert_int_equal(gpu->sums, 0);
 	assert_int_equal(gpu->unreported, 0);
 	assert_int_equal(gpu->uncompared, 2);
-	/* the same where there was none for what the profile holds */
+	/* a sum that the counted tally had no room for */
 	clear_tallies(b);
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
 	add_sum(&b->reported, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
@@ -256,7 +256,7 @@ static void sums_without_room_are_not_compared(void **state)
 	assert_int_equal(gpu->equal, 1);
 	assert_int_equal(gpu->unreported, 0);
 	assert_int_equal(gpu->uncompared, 4);
-	/* and where there was none for either: how many they are is not known */
+	/* a rest without room on both sides: the number of sums is unknown */
 	clear_tallies(b);
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
 	b->counted.overflowed = b->reported.overflowed = true;
@@ -280,7 +280,7 @@ static void only_launched_spans_can_be_unmatched(void **state)
 							      .unmatched = 2,
 							      .unmatched_ns = 20,
 							      .bad_times = 1});
-	/* of 24 kinds, 6 are unified memory's, 2 are memory calls, 1 is of kernels */
+	/* 24 kinds: 6 of unified memory, 2 memory calls, 1 of kernels */
 	assert_int_equal(gpu->unmatched, 2 * (GPU_WORKS - 9));
 	assert_int_equal(gpu->unmatched_ns, 20 * (GPU_WORKS - 9));
 	assert_int_equal(gpu->matched, GPU_WORKS - 9);
@@ -288,7 +288,7 @@ static void only_launched_spans_can_be_unmatched(void **state)
 	assert_int_equal(gpu->row_count, GPU_WORKS);
 }
 
-/* By device and kind, all their numbers. */
+/* Rows add up by device and kind, with all members. */
 static void rows_add_up(void **state)
 {
 	const struct gpu_row row = {1, GPU_WORK_MEMSET, 10, 100, 7, 4, 40, 1, 2, 3, 30, 5, 50};
@@ -351,7 +351,7 @@ static void totals_end_at_the_limit(void **state)
 
 	(void)state;
 	assert_true(ledger_total_add(&t, 1, LEDGER_TOTAL_MAX - 5, 7));
-	/* what is refused adds nothing to any of them */
+	/* a refused addition changes none of the totals */
 	assert_false(ledger_total_add(&t, 1, 6, 1));
 	assert_false(ledger_total_add(&t, 1, 1, UINT64_MAX));
 	assert_false(ledger_total_add(&t, UINT64_MAX, 1, 1));

@@ -6,7 +6,7 @@
 
 #define AT(member) offsetof(struct run_numbers, ledger.member)
 
-/* What is no count: it is that of the first, or the greatest. */
+/* Checks for a member that is no count. Its sum is the first value, or the greatest. */
 static bool is_no_count(uint32_t offset)
 {
 	static const size_t single[] = {AT(spread.error_ns), AT(stalls.period),
@@ -20,7 +20,7 @@ static bool is_no_count(uint32_t offset)
 	       offset == AT(gpu.difference_pid);
 }
 
-/* That of the timeline both are in. */
+/* Checks for a member of the timeline, which both results share. */
 static bool is_of_timeline(uint32_t offset)
 {
 	return offset >= AT(timeline) && offset < AT(timeline) + sizeof(struct timeline_stats);

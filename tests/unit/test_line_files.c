@@ -141,7 +141,7 @@ static void lists_of_names(void **state)
 				expect(&t, offset, 1, "main.c");
 				expect(&t, offset, 2, "/usr/include stdio.h");
 				expect(&t, offset, 3, "src util.c");
-				expect(&t, offset, 4, NULL); /* there is no third folder */
+				expect(&t, offset, 4, NULL); /* no third folder */
 				expect(&t, offset, 5, NULL);
 				expect(&t, offset, UINT64_MAX, NULL);
 			}
@@ -181,7 +181,7 @@ static void entries_without_anything(void **state)
 	expect(&t, 0, 0, NULL);
 }
 
-/* To look for the end of each path, before the one that is asked for, would take hours. */
+/* A search for the end of each earlier path would take hours. */
 static void many_entries_with_one_long_text(void **state)
 {
 	const uint32_t count = 1u << 21;
@@ -216,7 +216,7 @@ static void many_entries_with_one_long_text(void **state)
 	assert_ptr_equal(name, text);
 	assert_ptr_equal(of_folder, text);
 	assert_false(line_file_find(&sections, 0, count, &of_folder, &name));
-	text[bytes - 1] = 'a'; /* it has no end */
+	text[bytes - 1] = 'a'; /* a text without an end */
 	assert_false(line_file_find(&sections, 0, count - 1, &of_folder, &name));
 	free(text);
 	free(lines);

@@ -9,7 +9,7 @@
 static struct live_writer writer;
 static struct live_pick picks[PICKS];
 
-/* What the display shows of the bench's rows. */
+/* Returns the display's view of the bench's rows. */
 static const struct live_view *view_of(struct naming_bench *b, struct live_sums *sums,
 				       struct live_names *names, uint32_t max)
 {
@@ -180,7 +180,7 @@ __attribute__((noinline)) static int some_function(int x)
 	return x * 3 + 1;
 }
 
-/* As a library that is linked in statically calls it: the functions of CUDA are inside. */
+/* Stands for a statically linked library: CUDA's functions are in the program. */
 __attribute__((noinline)) int cudaLaunchKernel(int x);
 __attribute__((noinline)) int cudaLaunchKernel(int x)
 {
@@ -215,7 +215,7 @@ static void code_has_the_names_of_its_functions(void **state)
 	add(b, ROW_GPU,
 	    work(b, bench_call(b, caller, "cudaMemset"), FRAME_GPU_WORK, "[GPU_Memset]"), 3);
 	add(b, ROW_GPU, work(b, STACK_EMPTY, FRAME_GPU_WORK, "[GPU_UVM]"), 1);
-	/* on a slow machine some names come only with a later message */
+	/* on a slow machine, some names come only with a later message */
 	do
 		view = view_of(b, &p.sums, p.names, PICKS);
 	while (!line_of(view, LIVE_FUNCTIONS, "some_function") ||
@@ -326,7 +326,7 @@ static void half_a_message_is_none(void **state)
 
 		memcpy(cut, writer.bytes, size);
 		view = live_names_read(p.names, cut, size);
-		/* only between tables there may be an end */
+		/* a message may end only between tables */
 		assert_true(!view || size >= sizeof(struct live_numbers));
 		free(cut);
 	}

@@ -242,7 +242,7 @@ static void names_are_cut_by_columns(void **state)
 	kernels[0].name = name;
 	for (unsigned int width = 64; width < 400; width++) {
 		live_screen_draw(&v, &s, width, 14, lines);
-		/* what does not fit is half a character at most */
+		/* at most half a wide character is missing */
 		assert_true(columns_of(lines[4].text) >= width - 1);
 		assert_non_null(strstr(lines[4].text, "\xe2\x80\xa6"));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is sent while a run goes on is what would be sent of it at its end, in whatever order and
- * pieces records come; and there are bounds to what waits.
+ * Spans sent during a run are those that would be sent at its end. This holds for any order and
+ * split of records. The number of waiting records is bounded.
  */
 #include "naming_bench.h"
 #include "own_folder.h"
@@ -27,9 +27,9 @@ struct run {
 	char **texts;
 	uint32_t count, capacity;
 	uint32_t requests;
-	bool only_counts; /* of many spans */
+	bool only_counts; /* counts spans only, for tests with many */
 	uint64_t counted;
-	int answer; /* of `put` */
+	int answer; /* result of `put` */
 };
 
 static struct run run;
@@ -238,7 +238,7 @@ static void end_run(void)
 	result_free(result);
 }
 
-/* What was sent is what spans_write has to say of the whole run. */
+/* Expects the sent spans to be those that spans_write writes of the whole run. */
 static void expect_the_same_as_at_the_end(void)
 {
 	struct run whole = {.spans = run.spans};
@@ -329,11 +329,11 @@ static void a_renamed_thread(void **state)
 	end_run();
 }
 
-/* Those around it end, and so arrive, later: up to a tick. */
+/* The calls around a call end, and so arrive, up to a tick later. */
 static void calls_within_calls(void **state)
 {
 	const struct timeline_record records[] = {
-		call_of(TIMELINE_LAUNCH, 1, 12, 2100, 10, 1), /* in a wait */
+		call_of(TIMELINE_LAUNCH, 1, 12, 2100, 10, 1), /* inside a wait */
 		call_of(TIMELINE_WAIT, 1, 12, 2200, 10, 0),
 		call_of(TIMELINE_WAIT, 1, 13, 2000, 9, 0),
 		call_of(TIMELINE_WAIT, 1, 12, 2000, 1000, 0), /* around the first two */
@@ -462,7 +462,7 @@ static void millions_that_nobody_takes(void **state)
 	assert_int_equal(run.counted, WAITING + 1);
 }
 
-/* As many wait again when others have been worked on. */
+/* As many spans can wait again once others are sent. */
 static void room_is_made(void **state)
 {
 	const struct timeline_record kernel = kernel_of(1, 12, 3000, 9, 0);
@@ -507,7 +507,7 @@ static void a_request_that_fails(void **state)
 	result_free(result);
 }
 
-/* What is described after operations on it. */
+/* A device may be described after operations on it. */
 static void a_device_that_is_described_late(void **state)
 {
 	const struct timeline_record kernel = kernel_of(1, 12, 3000, 9, 0);
@@ -534,7 +534,7 @@ static void timed_calls(void **state)
 
 	(void)state;
 	if (here.module <= MODULE_JIT)
-		skip(); /* under valgrind the file is another */
+		skip(); /* valgrind has another file */
 	name_process(1);
 	run.b->totals.command_pid = (uint32_t)getpid();
 	live_spans_free(run.live);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What --live sums up while only the last seconds are kept: it is as if they were in rows. */
+/* Sums for --live while only the last seconds are kept: as if all items were in rows. */
 #include "unit.h"
 #include "profiler/model/live_sums.h"
 #include "profiler/model/profile_sink.h"
@@ -134,7 +134,7 @@ static void items_are_forgotten_during_a_pass(void **state)
 	assert_int_equal(b->sums.whole[LIVE_KERNELS].count, FLIGHT_RECORDER_PIECE);
 }
 
-/* What is known by number of a stack is of the old ones: all is looked at again. */
+/* After stacks get new numbers, all sums start again, because sums are kept by a stack's number. */
 static void stacks_have_new_numbers(void **state)
 {
 	struct bench *b = *state;

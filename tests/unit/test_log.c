@@ -154,7 +154,7 @@ static void a_terminal_has_a_width(void **state)
 	dup2(shown_on, STDERR_FILENO);
 	log_warn(&log, "one two three four five");
 	log_row(&log, "  1.000 ms  2.000 ms  main");
-	size.ws_col = 0; /* not known */
+	size.ws_col = 0; /* the width is unknown */
 	ioctl(shown_on, TIOCSWINSZ, &size);
 	log_line(&log, "one two three four five six");
 	dup2(saved, STDERR_FILENO);

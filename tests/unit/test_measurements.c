@@ -57,7 +57,7 @@ static const struct counter_row *row(const struct bench *b, uint32_t stack, cons
 	return NULL;
 }
 
-/* Two processes number the same metrics, and their launches, differently. */
+/* Two processes number their metrics and launches differently. */
 static void either_may_come_first(void **state)
 {
 	const double one[] = {3, 10}, two[] = {20, 5, NAN};
@@ -80,7 +80,7 @@ static void either_may_come_first(void **state)
 	assert_int_equal(take(&b, 2, 7, GPU_COUNTERS_READ, two, 3), 0);
 	assert_int_equal(b.ledger.counters.measured, 2);
 	assert_int_equal(b.m.count, 0);
-	assert_int_equal(b.counters.rows.count, 2); /* what is no number has none */
+	assert_int_equal(b.counters.rows.count, 2); /* NAN gives no row */
 	assert_int_equal(row(&b, 50, "bytes")->count, 2);
 	assert_true(row(&b, 50, "bytes")->sum == 8 && row(&b, 50, "bytes")->least == 3 &&
 		    row(&b, 50, "bytes")->most == 5);
@@ -101,7 +101,7 @@ static void what_has_no_other_half_is_counted(void **state)
 	take(&b, 1, 1, GPU_COUNTERS_BEGIN, NULL, 0); /* never launched, or lost */
 	take(&b, 1, 2, GPU_COUNTERS_BEGIN, NULL, 0);
 	take(&b, 1, 2, GPU_COUNTERS_READ, &value, 1); /* no record */
-	take(&b, 1, 3, GPU_COUNTERS_READ, &value, 1); /* its announcement was lost */
+	take(&b, 1, 3, GPU_COUNTERS_READ, &value, 1); /* the announcement was lost */
 	take(&b, 1, 4, GPU_COUNTERS_BEGIN, NULL, 0);
 	place(&b, 1, 4, 9);
 	take(&b, 1, 4, GPU_COUNTERS_NONE, NULL, 0);
@@ -149,7 +149,7 @@ static void values_of_launches_are_kept_for_a_timeline(void **state)
 	end(&b);
 }
 
-/* Its library sends names again, but each under one number. */
+/* A launch has one value of a metric. The library sends names again, but each under one number. */
 static void a_launch_has_one_value_of_a_metric(void **state)
 {
 	const double values[] = {3, 4, 5};
@@ -196,7 +196,7 @@ static void what_is_no_number_takes_no_memory(void **state)
 /* A process that announces without end takes no more than the quota, and gives it back. */
 static void memory_is_bounded(void **state)
 {
-	static char names[2 * COUNTERS_METRICS_MAX][16]; /* they are borrowed */
+	static char names[2 * COUNTERS_METRICS_MAX][16]; /* names that are borrowed */
 	struct bench b;
 	uint32_t refused = 0;
 
@@ -244,7 +244,7 @@ static void see_stack(void *context, struct stack_id *stack)
 	stack->number += 100;
 }
 
-/* Of the last seconds those launches have values whose kernels began in them. */
+/* In a run of the last seconds, launches have values if their kernels began in that time. */
 static void values_are_of_the_last_kernels(void **state)
 {
 	const double value = 3;
@@ -286,7 +286,7 @@ static void values_are_of_the_last_kernels(void **state)
 	end(&b);
 }
 
-/* The same as by a list that is looked through. */
+/* Random orders give the values that a linear search finds. */
 static void random_orders_lose_nothing(void **state)
 {
 	(void)state;

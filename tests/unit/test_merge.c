@@ -184,7 +184,7 @@ static void everything_is_there_once(void **state)
 	}
 }
 
-/* Metrics and processes have other numbers in each run; correlation ids are the same. */
+/* Numbers of metrics and processes differ between runs; correlation ids are equal. */
 static void values_of_launches_keep_their_process_and_metric(void **state)
 {
 	static const char *const metrics[RUNS][2] = {{"a", "b"}, {"b", "a"}, {"c", "a"}};
@@ -199,7 +199,7 @@ static void values_of_launches_keep_their_process_and_metric(void **state)
 	for (uint32_t i = 0; i < RUNS; i++) {
 		struct result *r = &j.runs[i].made.result;
 
-		for (uint32_t k = 0; k < 3; k++) /* of two launches */
+		for (uint32_t k = 0; k < 3; k++) /* values of two launches */
 			values[i][k] = (struct counter_value){r->processes[0].id, 7 + k / 2, k % 2,
 							      10 * i + k};
 		counters[i] = (struct counter_table){
@@ -229,7 +229,7 @@ static void values_of_launches_keep_their_process_and_metric(void **state)
 	job_end(&j);
 }
 
-/* The random runs all have the same pids, like those of containers. */
+/* All random runs have equal pids, like runs in containers. */
 static void equal_pids_stay_apart(void **state)
 {
 	struct prng p = prng_round(3);
@@ -495,7 +495,7 @@ static void made_job_end(struct made_job *j)
 		made_timeline_end(&j->runs[i]);
 }
 
-/* What rows of stacks that end so have in a rank. */
+/* Sums a rank's rows whose innermost frame has this name. */
 static struct row sum_of(const struct result *r, uint32_t rank, const char *name)
 {
 	struct row sum = {.count = 0};
@@ -661,7 +661,7 @@ static void slices_have_the_waits_in_them(void **state)
 	made_job_begin(&j, ALL_REDUCE);
 	made_job_merge(&j, true);
 	options.slice.has_time = true;
-	/* from the middle of a wait to that of the next one, and a wait, and half a collective */
+	/* from the middle of a wait to the middle of the next one; a wait; half a collective */
 	for (uint32_t i = 0; i < 3; i++) {
 		static const struct {
 			uint64_t from_ns, to_ns, wait_ns, reduce_ns, count;
@@ -707,7 +707,7 @@ static void add_kernel_rows(const struct result *r, uint32_t first, struct row s
 	}
 }
 
-/* Whatever times collectives have, kernels have the same in all. */
+/* Kernels keep their time in all ranks, whatever times collectives have. */
 static void collectives_keep_all_time(void **state)
 {
 	uint64_t waited_ns = 0;

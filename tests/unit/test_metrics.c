@@ -91,7 +91,7 @@ static void expect_no_sample_twice(const struct metrics *m)
 			fail_msg("twice: %s", lines[i]);
 }
 
-/* Their sum, and how many of them there are. */
+/* Adds up the kernels of all series. */
 static uint64_t count_kernels(const struct metrics *m)
 {
 	uint64_t sum = 0;

@@ -144,7 +144,7 @@ static void one_file_is_loaded_once(void **state)
 	free_fixture(f);
 }
 
-/* The same path and inode, but rewritten: names must not be mixed. */
+/* A rewritten file with its old path and inode is another module: names are not mixed. */
 static void a_changed_file_is_another(void **state)
 {
 	struct fixture *f = new_fixture();
@@ -156,14 +156,14 @@ static void a_changed_file_is_another(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, path_of("changed.so"), times, 0), 0);
 	link(path_of("changed.so"), path_of("changed2.so"));
 	add(f, "changed.so");
-	make_library("changed.so", "after"); /* in place */
+	make_library("changed.so", "after"); /* rewritten in place */
 	file = modules_load(&f->modules, add(f, "changed2.so"), TABLE_SYMS);
 	assert_int_equal(f->modules.files.count, 2);
 	assert_ptr_equal(file, &f->modules.files.list[1]);
 	free_fixture(f);
 }
 
-/* What is freed is loaded again, by path, if it is still there and the same. */
+/* Freed tables are loaded again, by path, if the file is still there and unchanged. */
 static void freed_tables_are_reloaded(void **state)
 {
 	struct fixture *f = new_fixture();
@@ -223,7 +223,7 @@ static void wanted_names_free_tables(void **state)
 				    refs[i].module == refs[1].module ? "in_wanted2" : "in_wanted1");
 	assert_int_equal(n.names.count, 2);
 	assert_null(files->list[0].syms);
-	/* What was not wanted is named all the same. */
+	/* A place that was not requested is named, too. */
 	refs[1].offset += 100;
 	assert_string_equal(name_place(&n, refs[1]), "in_wanted2");
 	assert_int_equal(n.names.count, 2);
@@ -250,7 +250,7 @@ static void the_build_id_stays(void **state)
 	make_library("no_id.so", "function");
 	module = add(f, "id.so");
 	other = add(f, "no_id.so");
-	assert_null(modules_build_id(&f->modules, module)); /* not known yet */
+	assert_null(modules_build_id(&f->modules, module)); /* the build id is not known yet */
 	modules_load(&f->modules, module, TABLE_SYMS);
 	modules_load(&f->modules, other, TABLE_SYMS);
 	id = modules_build_id(&f->modules, module);
@@ -265,7 +265,7 @@ static void the_build_id_stays(void **state)
 	free_fixture(f);
 }
 
-/* Of a run that is over: any file with the id is the one, and none without it. */
+/* In a run that is over, any file with the build id is accepted, and no file without it. */
 static void a_file_is_known_by_its_build_id(void **state)
 {
 	static const struct {
@@ -282,7 +282,7 @@ static void a_file_is_known_by_its_build_id(void **state)
 	(void)state;
 	make_elf(path_of("known.so"), sections, 1);
 	mapping = mapping_of(path_of("known.so"), 0x10000);
-	mapping.inode += 1000; /* as on another machine */
+	mapping.inode += 1000; /* inode as on another machine */
 	assert_int_equal(modules_add(&f->modules, &mapping, &none), 0);
 	assert_int_equal(modules_find_file(&f->modules, none), -1);
 	mapping.build_id = "abcdef01";
@@ -291,7 +291,7 @@ static void a_file_is_known_by_its_build_id(void **state)
 	assert_int_equal(module, again);
 	assert_int_not_equal(module, none);
 	assert_true(modules_find_file(&f->modules, module) >= 0);
-	/* here the inode is the same, and the file was built again */
+	/* here the inode is equal, but the file has been rebuilt */
 	mapping.inode -= 1000;
 	mapping.build_id = "abcdef02";
 	assert_int_equal(modules_add(&f->modules, &mapping, &other), 0);
@@ -615,7 +615,7 @@ static void a_read_that_blocks(void **state)
 	check_stuck("read", "0", "[served.so]");
 }
 
-/* It is opened, and found to be ELF; then its tables block. */
+/* A file opens as ELF, but its tables block. */
 static void tables_that_block(void **state)
 {
 	(void)state;
@@ -640,7 +640,7 @@ static int open_folder(void **state)
 
 static int close_folder(void **state)
 {
-	umount2(path_of("mount"), MNT_DETACH); /* of a test that failed */
+	umount2(path_of("mount"), MNT_DETACH); /* left by a failed test */
 	return remove_folder(state);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library says of text that its program has moved: text of this process, here. */
+/* Descriptions of text that a program has moved: text of this process, here. */
 #include "tests/unit/unit.h"
 
 #include <elf.h>
@@ -167,7 +167,8 @@ static void memory_behind_the_text_is_none(void **state)
 	finish(area);
 }
 
-/* What it holds is not known here: the profiler finds that the file has other pages. */
+/* The library does not check the moved text. The profiler finds that the file's pages have
+ * another hash. */
 static void other_code_has_another_hash(void **state)
 {
 	uint8_t *area = load(), *text = area + TEXT_ADDRESS;
@@ -182,7 +183,7 @@ static void other_code_has_another_hash(void **state)
 	finish(area);
 }
 
-/* Where the headers are in one segment with the text, they are moved with it. */
+/* Headers in one segment with the text move with it. */
 static void headers_that_were_moved(void **state)
 {
 	struct gpu_event_code code = {.path = ""}, file = {.inode = 7, .path = "/file"}, text;

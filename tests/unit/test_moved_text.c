@@ -30,7 +30,7 @@ enum {
 	DATA_ADDRESS = TEXT_ADDRESS + (TEXT_PAGES + 1) * PAGE,
 	FILE_BYTES = DATA_OFFSET + PAGE,
 	AREA_BYTES = DATA_ADDRESS + 2 * PAGE,
-	FILLED_PAGE = 20, /* this page of the text, and the next two, are int3 */
+	FILLED_PAGE = 20, /* this page and the next two are int3 */
 };
 
 struct loaded {
@@ -252,7 +252,7 @@ static void the_file_is_deleted(void **state)
 	struct loaded *l = load();
 
 	(void)state;
-	assert_true(is_of_file(l, 0)); /* it is open from then on */
+	assert_true(is_of_file(l, 0)); /* the file is open from now on */
 	move_pages(l, 4, 8, -1);
 	assert_int_equal(unlink(l->path), 0);
 	assert_int_equal(symbolizer_snapshot(l->symbolizer, l->space), 0);
@@ -329,7 +329,7 @@ static void memory_that_cannot_be_read(void **state)
 	unload(l);
 }
 
-/* They cost nothing for long: code that was generated elsewhere does not use up the comparisons. */
+/* Code generated elsewhere costs nothing for long, and does not use up the comparisons. */
 static void code_elsewhere_is_not_compared(void **state)
 {
 	struct loaded *l = load();
@@ -488,7 +488,7 @@ static void other_code_replaces_text(void **state)
 	unload(l);
 }
 
-/* Its memory cannot be compared. */
+/* The memory of an ended process cannot be compared. */
 static void the_process_has_ended(void **state)
 {
 	struct loaded *l = load();
@@ -619,7 +619,7 @@ static uint64_t near(const char *maps, uint32_t at)
 static void lines_beside_memory(void **state)
 {
 	(void)state;
-	/* behind a beginning, and before a later part; what shares no text is passed over */
+	/* after a first part, and before a later one; mappings without text are skipped */
 	assert_int_equal(near("1000-2000 r--p 00000000 08:01 7 /bin/a\n"
 			      "2000-3000 r-xp 00000000 00:00 0 \n",
 			      1),

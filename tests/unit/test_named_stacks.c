@@ -52,14 +52,14 @@ static void beyond_the_budget_is_one_stack(void **state)
 	assert_true(named_stacks_push(&s, rest, 3, &memory, &at));
 	assert_int_equal(at, rest);
 	assert_int_equal(memory.refused, 1);
-	/* those that are there still are */
+	/* existing stacks are still found */
 	assert_true(named_stacks_push(&s, first, 2, &memory, &at));
 	assert_int_equal(at, second);
 	assert_int_equal(s.count, 4);
 	named_stacks_release(&s);
 }
 
-/* What is not in the key is that of the first one. */
+/* Equal frames keep the first frame's members that are not in the key. */
 static void frames_are_equal_by_their_key(void **state)
 {
 	static const char name[] = "f", module[] = "/app/f", file[] = "f.py";

@@ -40,7 +40,7 @@ static void equal_texts_are_one_name(void **state)
 	assert_true(is_new);
 }
 
-/* A module is unloaded and another's names lie at the same addresses. */
+/* A module is unloaded, and another module's names are at its addresses. */
 static void a_pointer_used_again_is_another_name(void **state)
 {
 	char text[16] = "one";

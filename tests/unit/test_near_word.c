@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which word was meant. */
+/* Guesses of misspelt words. */
 #include "unit.h"
 #include <limits.h>
 #include "profiler/base/near_word.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reaches the user's terminal: notices of the target, and log lines. */
+/* Output to the user's terminal: notices of the target, and log lines. */
 #include "unit.h"
 #include "profiler/attach/notices.h"
 
@@ -27,7 +27,7 @@ static void assert_clean(const char *text)
 
 		assert_true(c[0] >= 0x20 && c[0] != 0x7f);
 		assert_false(c[0] == 0xc2 && c[1] < 0xa0); /* U+0080 to U+009F */
-		if ((c[0] & 0xc0) == 0x80)                 /* only within a character */
+		if ((c[0] & 0xc0) == 0x80)                 /* inside a character alone */
 			assert_true(i > 0 && (c[-1] & 0x80));
 	}
 }
@@ -143,7 +143,7 @@ static void a_kind_is_shown_once(void **state)
 	notices_add(&notices, 1, &notice);
 	notice.detail = "second";
 	notices_add(&notices, 2, &notice);
-	notice.code = UINT32_MAX; /* counts as the same kind */
+	notice.code = UINT32_MAX; /* all unknown codes count as one kind */
 	notices_add(&notices, 2, &notice);
 	text = capture_end(&captured);
 	assert_string_equal(text, "profile: process 1: first\n");

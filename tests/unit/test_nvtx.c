@@ -149,7 +149,7 @@ static void domains_have_separate_stacks(void **state)
 	assert_int_equal(seen.ranges.open[1].name, nvtx_name((uint32_t)(uintptr_t)load, "step", 0));
 	assert_int_not_equal(seen.ranges.open[0].name, seen.ranges.open[1].name);
 	assert_int_equal(seen.ranges.open[3].name, seen.ranges.open[0].name);
-	assert_int_equal(domain_pop(load), 0); /* from the middle */
+	assert_int_equal(domain_pop(load), 0); /* from the middle of the stack */
 	look(&seen);
 	assert_int_equal(seen.ranges.count, 3);
 	assert_int_equal(seen.ranges.open[1].name, nvtx_name(0, "a", 0));
@@ -205,7 +205,7 @@ static void messages_are_copied_and_cut(void **state)
 	text[NVTX_TEXT_MAX] = '\xb6';
 	text[1999] = '\0';
 	push(text);
-	text[NVTX_TEXT_MAX - 1] = '\0'; /* before the character that does not fit */
+	text[NVTX_TEXT_MAX - 1] = '\0'; /* cut before the character that does not fit */
 	expect_open(text);
 	pop();
 	CORE(int, RANGE_PUSH_W, const wchar_t *)(wide);
@@ -298,8 +298,7 @@ static void numbered_names_leave_room_for_others(void **state)
 	EXPECT_NAME(id, "request N");
 	assert_in_range(own, NVTX_NAMES_MAX / 8, NVTX_NAMES_MAX / 4);
 	expect_missing(0, 30000 - own);
-	/* those that have a name of their own keep it, and it is not the program's own "request N"
-	 */
+	/* existing names stay; the family's "request N" is not the program's own */
 	assert_int_equal(nvtx_name(0, "request 0", 0), first);
 	EXPECT_NAME(first, "request 0");
 	assert_int_not_equal(nvtx_name(0, "request N", 0), id);
@@ -388,7 +387,7 @@ static void too_deep_ranges_keep_the_balance(void **state)
 	assert_int_equal(start("no room"), 0);
 	for (int i = NVTX_DEPTH_MAX + 20; i-- > 10;)
 		assert_int_equal(pop(), i);
-	/* there is room again, but this one is above one that was ignored */
+	/* room again, but this range is above an ignored one */
 	assert_int_equal(domain_push(other, &a), 1);
 	look(&seen);
 	assert_int_equal(seen.ranges.count, 10);
@@ -437,7 +436,7 @@ static void threads_have_their_own_ranges_and_may_end_others(void **state)
 	end(0);
 	end(UINT64_MAX);
 	expect_open("pushed", "again");
-	assert_int_equal(pop(), 0); /* not the started one */
+	assert_int_equal(pop(), 0); /* the started range stays */
 	expect_open("again");
 	run_thread(&again); /* a second thread takes over what the first left */
 	expect_none_open();
@@ -505,7 +504,7 @@ static void ranges_closed_with_a_payload(void **state)
 					    NVTX_ABI_EXTENSION_PAYLOAD, SLOTS_OF_PROGRAM, slots),
 			 1);
 	assert_int_equal(count_filled(slots), 6);
-	/* what is opened with attributes, as NCCL does it, and what is opened with a payload */
+	/* ranges opened with attributes, as by NCCL, and with a payload */
 	push("outer");
 	assert_int_equal(domain_push(domain, &a), 0);
 	assert_int_equal(PAYLOAD(int, RANGE_PUSH_PAYLOAD, void *, size_t)(domain, &data, 1), 1);
@@ -550,7 +549,7 @@ static void extensions_that_are_not_followed(void **state)
 
 static struct seen seen;
 
-/* That frame of the stack is of this function. */
+/* Checks that the stack's frame number `native` is in this function. */
 static bool is_in(uint32_t native, void (*function)(void))
 {
 	uint64_t at = (uint64_t)(uintptr_t)function;
@@ -601,7 +600,7 @@ static void ranges_are_inside_the_function_that_opened_them(void **state)
 	assert_true(is_in(seen.ranges.open[0].native, open_and_call));
 	assert_true(is_in(seen.ranges.open[1].native, open_and_call));
 	assert_true(is_in(seen.ranges.open[2].native, launch_deeper));
-	/* after the function has returned: in its remaining callers */
+	/* after the function has returned: the range is of its remaining callers */
 	launch();
 	assert_int_equal(seen.ranges.count, 3);
 	for (int i = 0; i < 3; i++)
@@ -740,7 +739,7 @@ static void python_functions_that_still_run(void **state)
 	assert_int_equal(python_place(3, PYTHONS(9, 2, 1), PYTHONS(90, 21, 10), &unchanged), 1);
 	assert_int_equal(python_place(3, PYTHONS(3, 2, 1), PYTHONS(30, 21, 10), &unchanged), 1);
 	assert_false(unchanged);
-	/* main calls something else from the same place */
+	/* main calls something else from that place */
 	assert_int_equal(python_place(2, PYTHONS(9, 1), PYTHONS(20, 10), &unchanged), 1);
 	assert_false(unchanged);
 	/* all as it was: native frames decide */

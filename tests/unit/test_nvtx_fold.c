@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which parts of a message are numbers. */
+/* Parts of a message that count as numbers. */
 #include "unit.h"
 #include "cupti_trace/launch/nvtx_fold.h"
 

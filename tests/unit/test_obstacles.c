@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is read of real processes. */
+/* Obstacles to tracing that are read from real processes. */
 #include "unit.h"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -65,7 +65,7 @@ static pid_t spawn(char *const *environment, void (*prepare)(void))
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where a test fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends even if a test fails */
 		if (prepare)
 			prepare();
 		execle("/bin/sleep", "sleep", "1000", NULL, environment);
@@ -83,7 +83,7 @@ static void end_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Of a process that maps this file: what is in the way. */
+/* Maps a file into the process, and looks for obstacles. Captures the message. */
 static struct process *map(struct bench *b, pid_t pid, const char *path)
 {
 	const struct process_event event = {
@@ -142,7 +142,7 @@ static void what_the_environment_says(void **state)
 		NULL, UNTRACED_NOT_FOUND);
 	expect_cause(b, (char *[]){"CUDA_INJECTION64_PATH=/tool.so", ours, pipe, NULL}, NULL,
 		     UNTRACED_OTHER_LIBRARY);
-	/* what a program wrote over its environment says nothing */
+	/* an environment that the program has overwritten is ignored */
 	expect_cause(b, (char *[]){"worker: idle", ours, pipe, NULL}, NULL, UNTRACED_NOT_KNOWN);
 }
 
@@ -188,7 +188,7 @@ static void what_its_files_say(void **state)
 	assert_int_equal(unlink(b->pipe), 0);
 	expect_cause(b, environment, NULL, UNTRACED_NO_PIPE);
 	assert_int_equal(mkfifo(b->pipe, 0600), 0);          /* another one */
-	snprintf(kept, sizeof(kept), "%s.kept", b->library); /* or its number comes again */
+	snprintf(kept, sizeof(kept), "%s.kept", b->library); /* or its inode is used again */
 	assert_int_equal(rename(b->library, kept), 0);
 	expect_cause(b, environment, NULL, UNTRACED_OTHER_FILES);
 	assert_int_equal(mkdir(b->library, 0700), 0);
@@ -216,7 +216,7 @@ static void a_filter_that_the_profiler_has_not(void **state)
 	expect_cause(b, (char *[]){ours, pipe, NULL}, filter_calls, UNTRACED_FILTERED);
 }
 
-/* Its look is once a program; it is not looked at again when it has ended. */
+/* A program is inspected once. An ended process is not inspected again. */
 static void a_process_that_has_ended(void **state)
 {
 	struct bench *b = *state;
@@ -227,8 +227,8 @@ static void a_process_that_has_ended(void **state)
 	process->gpu.obstacle = UNTRACED_NOT_FOUND;
 	map(b, pid, "/lib/libcuda.so.1");
 	assert_int_equal(process->gpu.obstacle, UNTRACED_NOT_FOUND);
-	obstacles_look(b->obstacles, 1);        /* from then on */
-	obstacles_look(b->obstacles, 50000000); /* not yet */
+	obstacles_look(b->obstacles, 1);        /* from this time on */
+	obstacles_look(b->obstacles, 50000000); /* too early */
 	assert_int_equal(process->gpu.obstacle, UNTRACED_NOT_FOUND);
 	obstacles_look(b->obstacles, 100000001);
 	assert_int_equal(process->gpu.obstacle, UNTRACED_NO_VARIABLE);
@@ -237,14 +237,14 @@ static void a_process_that_has_ended(void **state)
 	assert_int_equal(process->gpu.obstacle, UNTRACED_NO_VARIABLE);
 	end_child(pid);
 	process->gpu.obstacle = UNTRACED_NOT_FOUND;
-	obstacles_finish(b->obstacles); /* its end is not known yet */
+	obstacles_finish(b->obstacles); /* the end is not known yet */
 	assert_int_equal(process->gpu.obstacle, UNTRACED_NOT_FOUND);
 	process->speech = PROCESS_SPEAKS;
 	obstacles_finish(b->obstacles);
 	assert_int_equal(process->gpu.obstacle, UNTRACED_NOT_FOUND);
 }
 
-/* In a long run the user learns of it before the end, once a cause. */
+/* In a long run, the user learns of each cause once, before the end. */
 static void a_process_that_uses_the_gpu_for_long(void **state)
 {
 	struct bench *b = *state;
@@ -291,7 +291,7 @@ static void open_many(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	for (int i = 0; i < 20000 && dup(1) >= 0; i++)
 		;
-	close_range(100, 120, 0); /* for the program's own files */
+	close_range(100, 120, 0); /* low numbers are for the program's files */
 }
 
 /* Others wait while they are looked at: so not all are in turn, but in the end. */

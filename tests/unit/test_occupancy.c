@@ -23,7 +23,7 @@ static struct occupancy of(uint32_t blocks, uint32_t threads, uint32_t registers
 	return occupancy_of(&h200, &shape);
 }
 
-/* By the tables of the programming guide, for compute capability 9.0. */
+/* Occupancy by the tables of the programming guide, for compute capability 9.0. */
 static void agrees_with_calculations_by_hand(void **state)
 {
 	struct occupancy o = of(1320, 256, 32, 0);

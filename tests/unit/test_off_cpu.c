@@ -19,8 +19,8 @@
 struct bench {
 	struct quota quota;
 	struct off_cpu off_cpu;
-	uint64_t blocked_ns[STACKS], runnable_ns[STACKS]; /* what was put out */
-	uint32_t kind;                                    /* its kind */
+	uint64_t blocked_ns[STACKS], runnable_ns[STACKS]; /* times handed out, by stack */
+	uint32_t kind;                                    /* kind of the times */
 };
 
 static const struct off_cpu_thread one = {1, 10}, two = {1, 11}, other = {2, 10};
@@ -100,7 +100,7 @@ static void threads_apart_have_no_times_of_others(void **state)
 			 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_false(put_out(b, two, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
-	/* but their own */
+	/* other calls keep their own kind */
 	assert_true(put_out(b, one, (struct off_cpu_times){SYS_poll, 7, 50, 0, 0}));
 	assert_int_equal(b->blocked_ns[3], 50);
 }
@@ -116,11 +116,11 @@ static void a_futex_is_the_global_lock_where_a_stack_says_so(void **state)
 	assert_int_equal(off_cpu_leave(&b->off_cpu, one, &at_gil), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_int_equal(times.kind, STACK_OFF_CPU_GIL);
-	/* what was summed at this site before the interpreter was known */
+	/* a sum of this site from before the interpreter was found */
 	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 50, 0, 0}));
 	assert_int_equal(b->kind, STACK_OFF_CPU_GIL);
 	assert_int_equal(b->blocked_ns[3], 50);
-	/* and since then */
+	/* a later sum */
 	assert_true(put_out(b, one, (struct off_cpu_times){STACK_OFF_CPU_GIL, 7, 60, 0, 0}));
 	assert_int_equal(b->blocked_ns[3], 60);
 	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 8, 70, 0, 0}));
@@ -162,23 +162,23 @@ static void a_sum_is_shared_by_what_is_known(void **state)
 	add(b, one, 2, SYS_futex, 7, 300 - 1);
 	add(b, one, 3, SYS_futex, 8, 1000);
 	add(b, one, 4, SYS_read, 7, 1000);
-	/* its site */
+	/* sums go to stacks of their site */
 	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 8, 0}));
 	assert_int_equal(b->blocked_ns[1], 1000);
 	assert_int_equal(b->blocked_ns[2], 3000);
 	assert_int_equal(b->runnable_ns[1], 2);
 	assert_int_equal(b->runnable_ns[2], 6);
 	assert_int_equal(b->blocked_ns[3] + b->blocked_ns[4], 0);
-	/* its kind, for its site is not known */
+	/* sums of an unknown site go to stacks of their kind */
 	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 9, 1401, 0, 0}));
 	assert_int_equal(b->blocked_ns[1], 100);
 	assert_int_equal(b->blocked_ns[2], 300);
 	assert_int_equal(b->blocked_ns[3], 1001);
-	/* of another thread of the process */
+	/* another thread of this process */
 	assert_true(put_out(b, two, (struct off_cpu_times){SYS_read, 7, 50, 60, 0}));
 	assert_int_equal(b->blocked_ns[4], 50);
 	assert_int_equal(b->runnable_ns[4], 60);
-	/* not where that was preempted */
+	/* not to a stack where another thread was preempted */
 	add(b, one, 5, STACK_OFF_CPU_RUNNABLE, 0, 1000);
 	assert_true(put_out(b, one, (struct off_cpu_times){STACK_OFF_CPU_RUNNABLE, 0, 0, 9, 0}));
 	assert_int_equal(b->runnable_ns[5], 9);

@@ -29,13 +29,13 @@ static void enter(struct open_calls *o, uint32_t process, uint32_t tid, uint64_t
 	assert_int_equal(open_calls_enter(o, &call), 0);
 }
 
-/* When it is taken to have begun, or 0: its entry was not reported. */
+/* Returns the start that a call is taken to have, or 0 if its entry was not reported. */
 static uint64_t leave(struct open_calls *o, uint32_t tid, uint64_t start_ns)
 {
 	struct open_call call = {0};
 
 	if (!open_calls_leave(o, tid, start_ns, &call)) {
-		assert_int_equal(call.tid, 0); /* not touched */
+		assert_int_equal(call.tid, 0); /* unchanged */
 		return 0;
 	}
 	assert_int_equal(call.tid, tid);
@@ -51,7 +51,7 @@ static uint32_t take_all(struct open_calls *o, uint32_t process, uint64_t now_ns
 	struct open_call call;
 
 	for (; open_calls_take(o, process, now_ns, &position, &call); n++) {
-		assert_int_equal(call.taken_ns, 0); /* as it was */
+		assert_int_equal(call.taken_ns, 0); /* unchanged */
 		assert_int_equal(call.stack.number, call.tid + 1000);
 		if (process)
 			assert_int_equal(call.process, process);
@@ -78,7 +78,7 @@ static void a_call_is_entered_and_left(void **state)
 	enter(o, PROCESS, 7, 10);
 	enter(o, PROCESS, 8, 10);
 	assert_int_equal(leave(o, 7, 10), 10);
-	assert_int_equal(leave(o, 7, 10), 0); /* it has been */
+	assert_int_equal(leave(o, 7, 10), 0); /* already taken */
 	enter(o, PROCESS, 7, 20);
 	assert_int_equal(leave(o, 7, 20), 20);
 	assert_int_equal(leave(o, 8, 10), 10);
@@ -132,7 +132,7 @@ static void calls_are_taken_out_once(void **state)
 	assert_int_equal(take_all(o, PROCESS, 200), 0);
 	assert_int_equal(take_all(o, 0, 300), 5);
 	assert_int_equal(take_all(o, 0, 400), 0);
-	/* it continues from there, if it returns after all */
+	/* the call continues from there, if it returns after all */
 	for (uint32_t tid = 10; tid < 20; tid++)
 		assert_int_equal(leave(o, tid, tid), tid % 2 ? 100 : 300);
 	assert_int_equal(o->calls.count, 0);
@@ -148,7 +148,7 @@ static void a_call_after_a_removed_one(void **state)
 	assert_int_equal(leave(o, 7, 10), 0);
 	assert_int_equal(leave(o, 7, 110), 110);
 	enter(o, PROCESS, 7, 120);
-	assert_int_equal(take_all(o, PROCESS, 0), 1); /* also at the time 0 */
+	assert_int_equal(take_all(o, PROCESS, 0), 1); /* even at time 0 */
 	assert_int_equal(take_all(o, PROCESS, 0), 0);
 	assert_int_equal(leave(o, 7, 120), 1);
 }
@@ -188,7 +188,7 @@ enum { THREADS = 60, PROCESSES = 4 };
 struct model {
 	struct prng random;
 	struct open_calls open;
-	struct open_call calls[THREADS]; /* by tid; tid 0: not in one */
+	struct open_call calls[THREADS]; /* calls by thread; tid 0: no call */
 	uint64_t now;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which options go together: for each option those that are refused beside it, in a run, with -p,
- * --from and --diff, as tests/golden/option_pairs.txt lists them. After a change of the options:
+ * Options that exclude each other, for each option: in a run, with -p, --from and --diff.
+ * tests/golden/option_pairs.txt lists the pairs. After a change of the options:
  *
  *	OPTION_PAIRS=tests/golden/option_pairs.txt build/tests/unit/test_option_rules
  *
- * writes the list anew, and git diff shows which pairs are refused now, and which are no longer.
+ * writes the list anew, and git diff shows its changes.
  */
 #include "unit.h"
 #include "profiler/commands/option_table.h"
@@ -167,7 +167,7 @@ static void pairs_are_those_that_were_reviewed(void **state)
 	if (print_lines_beyond(want, got, "-") + print_lines_beyond(got, want, "+"))
 		fail_msg(GOLDEN " lists other pairs. If these are right: OPTION_PAIRS=" GOLDEN
 				" build/tests/unit/test_option_rules writes it anew");
-	assert_string_equal(got, want); /* in this order */
+	assert_string_equal(got, want); /* pairs in this order */
 	free(got);
 }
 

@@ -181,7 +181,7 @@ static void outputs_have_the_format_of_their_ending(void **state)
 	assert_non_null(strstr(captured.text, "-o needs a file name, or - for stdout"));
 }
 
-/* They come after the others, whose formats do not concern them. */
+/* Outputs of spans come after the others, whose formats do not concern spans. */
 static void spans_are_outputs(void **state)
 {
 	(void)state;
@@ -259,7 +259,7 @@ static void abbreviations_that_are_clear(void **state)
 	assert_non_null(strstr(captured.text, "option '--live' doesn't allow an argument"));
 	assert_wrong("--cu", "x", "app"); /* cupti-lib or cuda-lib */
 	assert_non_null(strstr(captured.text, "ambiguous: -cuda-lib or -cupti-lib\n"));
-	/* these measure less than their words say */
+	/* options that measure less than their words say */
 	assert_wrong("--gpu", "app");
 	assert_wrong("--gp", "app");
 	assert_wrong("--cpu=0", "app");
@@ -319,7 +319,7 @@ static void a_hyphen_of_printed_text_begins_no_command(void **state)
 	assert_run("app", "\u2014x");
 }
 
-/* What the command's own words may mean. */
+/* An output option after the command may be a word of the command's own. */
 static void outputs_behind_the_command(void **state)
 {
 	(void)state;
@@ -343,7 +343,7 @@ static void outputs_behind_the_command(void **state)
 	assert_null(options_misplaced_output(&options));
 }
 
-/* What the command line has may come from others. */
+/* Words of the command line may come from others. */
 static void words_do_not_control_the_terminal(void **state)
 {
 	static const char *const words[][2] = {
@@ -362,7 +362,7 @@ static void words_do_not_control_the_terminal(void **state)
 	}
 }
 
-/* With one dash a typing error must not enable an option. */
+/* With one dash, a typing error must not enable an option. */
 static void one_dash_takes_whole_names_only(void **state)
 {
 	static const char *const slips[] = {

@@ -30,7 +30,7 @@ static int clear(void **state)
 	return 0;
 }
 
-/* What is logged is in captured.text. */
+/* Reads the environment. Messages are in captured.text. */
 static bool read_it(void)
 {
 	bool is_good;

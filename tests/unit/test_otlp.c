@@ -48,7 +48,7 @@ static void as_json(void **state)
 		"{\"stringValue\":\"\"}]}}}]}}\n";
 
 	(void)state;
-	/* what was begun and not ended is forgotten */
+	/* a message that was never ended is dropped */
 	assert_int_equal(otlp_begin(&otlp, OTLP_JSON), 0);
 	otlp_text(&otlp, 1, "lost", "lost");
 	assert_int_equal(otlp_begin(&otlp, OTLP_JSON), 0);
@@ -85,7 +85,8 @@ static void as_protocol_buffers(void **state)
 	otlp_release(&otlp);
 }
 
-/* At 4096 bytes, between two characters; a megabyte costs no more than its beginning. */
+/* Long texts are cut at 4096 bytes, between two characters. A megabyte costs no more than its
+ * start. */
 static void long_texts_are_cut(void **state)
 {
 	const size_t length = 1 << 20;
@@ -103,7 +104,7 @@ static void long_texts_are_cut(void **state)
 		assert_int_equal(otlp_end(&otlp, &bytes, &size), 0);
 		assert_int_equal(size, OTLP_TEXT_BYTES - OTLP_TEXT_BYTES % 3 + rest);
 	}
-	text[OTLP_TEXT_BYTES - 1] = 'x'; /* in the middle of what was whole */
+	text[OTLP_TEXT_BYTES - 1] = 'x'; /* an 'x' in the middle of a character */
 	text[OTLP_TEXT_BYTES] = '\0';
 	assert_int_equal(otlp_begin(&otlp, OTLP_PROTOBUF), 0);
 	otlp_text(&otlp, 1, "t", text);

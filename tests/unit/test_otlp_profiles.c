@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is written is read again; tests/cli/push.bats compares a run's stacks with other formats. */
+/* Reads written profiles again. tests/cli/push.bats compares a run's stacks with other formats. */
 #include "own_folder.h"
 #include "protobuf_reader.h"
 #include "random_result.h"
@@ -51,10 +51,10 @@ static bool text_is(struct pb bytes, const char *text)
 	return pb_size(bytes) == strlen(text) && memcmp(bytes.at, text, strlen(text)) == 0;
 }
 
-/* By the numbers of the dictionary's tables. */
+/* Tables of the dictionary, by number. */
 enum { LOCATIONS = 2, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS };
 
-/* Whether the stack of this number is that of the result. */
+/* Checks that the stack with this number is the result's stack. */
 static bool is_stack(struct pb dictionary, uint64_t number, const struct result *result,
 		     uint32_t stack)
 {

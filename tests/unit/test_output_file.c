@@ -189,7 +189,7 @@ static void a_profiler_that_is_killed_leaves_the_old_file(void **state)
 	}
 }
 
-/* Another run with the same output was quicker: the later one's stays. */
+/* Another run with this output was quicker. The later run's output stays. */
 static void a_file_that_came_meanwhile_is_replaced(void **state)
 {
 	struct bench *b = *state;
@@ -253,11 +253,11 @@ static void links_are_followed_and_stay(void **state)
 	assert_int_equal(output_open(&o, b->path), 0);
 	assert_int_equal(write_output(&o, "3\n"), 0);
 	assert_file(real, "3\n");
-	/* in a circle */
+	/* a circle of links */
 	unlink(b->path);
 	assert_int_equal(symlink("out", b->path), 0);
 	assert_int_equal(output_open(&o, b->path), -ELOOP);
-	/* by way of a linked folder */
+	/* a path through a linked folder */
 	unlink(b->path);
 	assert_int_equal(symlink("other", b->path), 0);
 	snprintf(link_path, sizeof(link_path), "%s/real", b->path);
@@ -287,7 +287,7 @@ static void unwritable_outputs_fail_at_once(void **state)
 	assert_int_equal(count_files(b->folder), 1);
 }
 
-/* In name spaces of the child's own: a disk that is too small, until something else leaves it. */
+/* Runs in namespaces of the child: a disk that is too small, until another process frees room. */
 static int make_room(const char *folder, bool replaces)
 {
 	char path[96], other[96], big[10000];
@@ -397,7 +397,7 @@ static void a_failed_write_leaves_the_old_file(void **state)
 	assert_int_equal(count_files(b->folder), 1);
 }
 
-/* stdout becomes `fd` between these two. */
+/* Redirects stdout to `fd`, until end_stdout(). */
 static int saved_stdout;
 
 static void begin_stdout(int fd)
@@ -463,7 +463,7 @@ static void a_stdout_that_cannot_be_written_is_an_error(void **state)
 	assert_int_equal(results[1], -EBADF);
 }
 
-/* It may be our stdout, too; all output is discarded without conflict. */
+/* /dev/null may be stdout, too: all output is discarded without conflict. */
 static void dev_null_is_no_stdout(void **state)
 {
 	int fd = open("/dev/null", O_WRONLY);
@@ -659,7 +659,7 @@ static int write_without_proc(const struct bench *b)
 	if (output_open(&o, b->path) != 0)
 		return 1;
 	snprintf(folder, sizeof(folder), "%s", b->folder);
-	if (count_files(folder) != 1) /* not yet: the run may be killed */
+	if (count_files(folder) != 1) /* no output yet: the run may be killed */
 		return 2;
 	stream = output_begin(&o);
 	if (!stream)

@@ -96,7 +96,7 @@ static void launchers_have_an_order(void **state)
 	assert_int_equal(rank.rank, 3);
 	assert_int_equal(rank.size, 8);
 	assert_int_equal(rank.local, 0);
-	set("WORLD_SIZE", "3"); /* such a job has no rank 3 */
+	set("WORLD_SIZE", "3"); /* the job has no rank 3 */
 	set("LOCAL_RANK", "x");
 	assert_null(job_rank_find(&rank));
 	assert_true(rank.is_known);

@@ -130,7 +130,7 @@ static void each_gets_the_whole_result(void **state)
 	made_end(&made);
 }
 
-/* Where one cannot be opened, none is. */
+/* If one output cannot be opened, none is. */
 static void the_one_that_fails_is_named(void **state)
 {
 	const struct output_choice choices[] = {{"one", &folded_writer},
@@ -175,7 +175,7 @@ static void two_do_not_share_a_place(void **state)
 	outputs_cancel(&outputs);
 }
 
-/* What is not whole takes no place, and the others are written. */
+/* An incomplete output leaves the old file; other outputs are written. */
 static void a_writer_that_fails_leaves_the_old_file(void **state)
 {
 	const struct output_choice choices[] = {{"kept", &broken}, {"written", &folded_writer}};

@@ -16,7 +16,7 @@ static uint64_t thread_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Until the thread has used that much CPU, however busy the machine is. */
+/* Works until the thread has used this CPU time, however busy the machine is. */
 static void work(uint64_t ns)
 {
 	for (uint64_t start = thread_ns(); thread_ns() - start < ns;)
@@ -43,7 +43,7 @@ static void a_launch_stands_for_many(void **state)
 
 	(void)state;
 	work(MS);
-	/* what is measured by itself is not multiplied */
+	/* a part with a measurement of its own is not multiplied */
 	slow = overhead_begin();
 	work(5 * MS);
 	overhead_end(&slow);

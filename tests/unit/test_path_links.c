@@ -9,7 +9,7 @@
 
 #define FILES_MAX 8
 
-static char *folder; /* of this test, without links */
+static char *folder; /* folder of this test, without links */
 
 /* A path below the folder: "%" becomes it. */
 static char *expand(const char *text)
@@ -157,7 +157,7 @@ static void links_elsewhere_stay_others(void **state)
 	(void)state;
 	EXPECT_ROLES("python3 %/link/x.py", "/var", "o--", "%/link/x.py", "%/other/y.py",
 		     "%/away/y.py");
-	/* what is in an environment is no more own by another way */
+	/* code in an environment is not own code by another path either */
 	EXPECT_ROLES("python3 %/real/x.py", "/var", "o--", "%/real/x.py",
 		     "%/link/env/lib/python3.12/site-packages/torch/nn.py",
 		     "%/real/env/lib/python3.12/site-packages/torch/nn.py");

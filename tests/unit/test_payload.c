@@ -125,7 +125,7 @@ static void folders_of_ended_runs_are_removed(void **state)
 	close(ends[1]);
 	assert_int_equal(mode_of(dead), S_IFDIR | 0700);
 	assert_int_equal(payload_create(&next), 0);
-	/* not another user's, however it looks */
+	/* another user's folder stays */
 	if (chown(dead, 1, 1) == 0) {
 		payload_remove_stale(&next, calls);
 		assert_int_equal(mode_of(dead), S_IFDIR | 0700);

@@ -62,7 +62,7 @@ static void finish(struct bench *b)
 	fifo_close_sink(&b->fifo, &b->sink);
 }
 
-/* Samples of one launch are not with those of another, though their place is the same. */
+/* Samples of two launches stay apart, even at one place. */
 static void launches_have_lines_of_their_own(void **state)
 {
 	struct bench *b = *state;
@@ -140,7 +140,7 @@ static void cubins_arrive(void **state)
 	finish(b);
 	for (size_t i = 0; i < size; i++)
 		same += b->image[i] == (uint8_t)cubin[i];
-	assert_in_range(same, sum, size); /* what is not sent may be 0, too */
+	assert_in_range(same, sum, size); /* bytes that are not sent may be 0, too */
 	assert_memory_equal(b->image, cubin, sizeof(Elf64_Ehdr));
 	assert_true(b->pieces >= sum / GPU_CUBIN_PIECE);
 }

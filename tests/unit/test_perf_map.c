@@ -160,7 +160,7 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* The same for a profiler that is an ordinary user. */
+/* Checks loading for a profiler that runs as an ordinary user. */
 static void check_as_user(pid_t gone, const char *path)
 {
 	struct perf_map *map = NULL;
@@ -224,7 +224,8 @@ static void test_load(void **state)
 		perf_map_free(map);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
-		/* After the end of its process it must be ours, or root's: we are root. */
+		/* After its process's end, a map must belong to the user, or to root, who runs
+		 * the test. */
 		assert_int_equal(load(child, &map), -EPERM);
 		assert_int_equal(chown(other, 0, 0), 0);
 		assert_int_equal(load(child, &map), 0);
@@ -261,7 +262,7 @@ static void test_a_file_that_is_too_large(void **state)
 	unlink(path);
 }
 
-/* What does not fit into the share of the budget is left out, and counted. */
+/* Symbols past the quota's share are dropped and counted. */
 static void test_table_quota(void **state)
 {
 	enum { LINES = 10000 };
@@ -285,7 +286,7 @@ static void test_table_quota(void **state)
 	perf_map_free(map);
 	all = share.total;
 	assert_false(share.was_refused);
-	/* What was needed for building is back. */
+	/* Memory used for building is returned. */
 	assert_true(quota_share_close(&share) < all);
 
 	quota_share_open(&share, size + (all - size) / 3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is written is read again, field by field. tests/cli/formats.bats has protoc read it and
- * checks all references; test_trace_model.c tests what the events are.
+ * Reads the written trace again, field by field. tests/cli/formats.bats has protoc read the trace,
+ * and checks all references. test_trace_model.c tests the events.
  */
 #include "made_timeline.h"
 #include "protobuf_reader.h"
@@ -33,7 +33,7 @@ static bool find(struct pb message, uint32_t number, int n, struct pb_field *fie
 	return false;
 }
 
-/* Its number; fails if it is not there. */
+/* Returns the number in this field. Fails if there is none. */
 static uint64_t number_in(struct pb message, uint32_t number)
 {
 	struct pb_field field;
@@ -223,7 +223,7 @@ static void samples_have_stacks_with_files(void **state)
 							 .duration_ns = 20,
 							 .place = made_place(&m, 1, 12, NOT, NOT),
 							 .stack = {stack}});
-	/* of a thread that nobody can have: no sample of perf */
+	/* an impossible thread id: no perf sample */
 	made_record(&m, (struct timeline_record){.kind = TIMELINE_CPU_SAMPLE,
 						 .start_ns = 1600,
 						 .duration_ns = 20,

@@ -11,10 +11,10 @@
 #define NOBODY 65534
 #define NO_PROCESS 0x3fff0000 /* above the largest pid_max */
 
-/* What processes in their own namespaces report about themselves. */
+/* Reports of processes about themselves, from their own namespaces. */
 struct account {
-	pid_t pid;                       /* as it sees itself */
-	struct pid_namespace name_space; /* as it sees it: /proc is still ours */
+	pid_t pid;                       /* pid inside the namespace */
+	struct pid_namespace name_space; /* namespace by its own report; /proc is still ours */
 };
 
 static uint64_t id_of(pid_t pid)
@@ -67,7 +67,7 @@ static void missing_processes(void **state)
 		assert_in(0, 0, none[i]);
 }
 
-/* In a process with its own namespaces: reports and waits for its end. */
+/* Forks a process into namespaces of its own, which reports. Waits for its end. */
 static void account_and_wait(int report)
 {
 	struct account account = {getpid(), pid_namespace_own()};

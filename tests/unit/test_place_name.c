@@ -15,7 +15,7 @@ static void expect_name(const char *path, const uint64_t *start, const char *exp
 
 	assert_non_null(name);
 	assert_string_equal(name, expected);
-	/* and it is known again */
+	/* the name's file part is found again */
 	assert_int_equal(place_name_file(name), start ? strrchr(expected, '+') - expected : 0);
 	free(name);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What processes and threads of a run are called: the table, and when collecting puts a name into
- * it.
- */
+/* Names of processes and threads of a run: the table, and the events that put names into it. */
 #include "unit.h"
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -179,7 +176,7 @@ static void a_renamed_process_has_its_newest_name(void **state)
 	assert_string_equal(thread_name(c, id, NOBODY + 1), with_id("helper", NOBODY + 1));
 	sample_named(c, NOBODY, 11, "");
 	assert_string_equal(thread_name(c, id, NOBODY), with_id("worker", NOBODY));
-	/* what the record has is the name, even where the rename was not seen */
+	/* the record's name counts, even if the rename is missing */
 	sample_named(c, NOBODY, 12, "unseen");
 	assert_string_equal(process_name(c, id), with_id("unseen", NOBODY));
 	assert_string_equal(thread_name(c, id, NOBODY), with_id("unseen", NOBODY));
@@ -309,7 +306,7 @@ static void names_move_no_cursor_and_break_no_line(void **state)
 	id = collect_find_process(c, getpid())->id;
 	assert_string_equal(thread_name(c, id, (pid_t)(uintptr_t)tid),
 			    with_id("pool;1???*", (pid_t)(uintptr_t)tid));
-	/* the same of a name that the kernel's record had */
+	/* a name from the kernel's record is cleaned, too */
 	happen(c, PROCESS_COMM, getpid(), NOBODY, "a\x1b[2J\nb");
 	assert_string_equal(thread_name(c, id, NOBODY), with_id("a?[2J?b", NOBODY));
 	collect_free(c);
@@ -326,7 +323,7 @@ static void ended_processes_are_named_by_their_records(void **state)
 	process = collect_find_process(c, NOBODY);
 	assert_string_equal(process_name(c, process->id), "[process 4194305]");
 	assert_string_equal(thread_name(c, process->id, NOBODY + 1), "[thread 4194306]");
-	/* another program under the same pid, named by its exec */
+	/* another program under this pid, named by its exec */
 	process = happen(c, PROCESS_EXEC, NOBODY, NOBODY, "app");
 	assert_non_null(process);
 	happen(c, PROCESS_COMM, NOBODY, NOBODY + 1, "loader");

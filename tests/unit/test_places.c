@@ -148,7 +148,7 @@ static void without_memory_parts_are_lost(void **state)
 	process_alone = add(&p, 1, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN);
 	failing_allocation = 1;
 	assert_int_equal(add(&p, 1, 2, 3, 4, 5), process_alone);
-	assert_int_equal(add(&p, 1, 2, 3, 4, 5), 2); /* there is some again */
+	assert_int_equal(add(&p, 1, 2, 3, 4, 5), 2); /* room again */
 	places_release(&p);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written is decoded again by a small reader of its own. */
+/* A small reader, written for the test, decodes the output. */
 #include "made_result.h"
 #include "protobuf_reader.h"
 #include "unpack.h"
@@ -14,7 +14,7 @@ enum { TYPES = 7, LABELS = 10, KEY_BYTES = 16 };
 
 struct read_label {
 	char key[KEY_BYTES];
-	struct pb text; /* at NULL: it is a number */
+	struct pb text; /* at NULL: a number */
 	uint64_t number;
 };
 
@@ -320,7 +320,7 @@ static struct profile_read write_and_read(const struct made_result *m, struct wr
 	return r;
 }
 
-/* Which of a sample's values is that; -1: none. */
+/* Returns the index of the value with this type, or -1. */
 static int column(const struct profile_read *r, const char *type)
 {
 	for (uint32_t i = 0; i < r->type_count; i++)
@@ -423,7 +423,7 @@ static void rows_are_samples(void **state)
 	assert_int_equal(r.type_count, 4);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_pb(r.units[i], i == 0 ? "count" : i == 1 ? "bytes" : "nanoseconds");
-	assert_pb(r.types[3], "gpu"); /* what readers take that know of no default */
+	assert_pb(r.types[3], "gpu"); /* readers without a default take the last type */
 	assert_pb(r.default_type, "gpu");
 	assert_int_equal(sum(&r, "cpu"), 40000000);
 	assert_int_equal(sum(&r, "gpu"), 7);
@@ -574,7 +574,7 @@ static void frames_have_files(void **state)
 	assert_pb(r.functions[1].file, "/lib/libx.so.6");
 	assert_pb(r.functions[4].file, "model.py");
 	assert_pb(r.functions[4].name, "forward (model.py:42)");
-	assert_pb(r.functions[4].system_name, ""); /* else pprof would shorten the name */
+	assert_pb(r.functions[4].system_name, ""); /* otherwise pprof would shorten the name */
 	assert_pb(r.functions[6].file, "");
 	assert_path(&r, 0, "start_thread", "main", "open", "forward (model.py:42)", "odd", "k");
 	forget(&r);

@@ -85,11 +85,12 @@ static void be_the_user(void)
 	need_capabilities(TWO_CAPABILITIES);
 	NEED(privilege_drop_all() == 0);
 	need_capabilities(NO_CAPABILITIES);
-	NEED(privilege_become_user(&user, false) != 0); /* there is no way back */
+	NEED(privilege_become_user(&user, false) != 0); /* root is out of reach */
 	need_capabilities(NO_CAPABILITIES);
 }
 
-/* As the target before its exec: open descriptors are not for the user's other processes. */
+/* Becomes like a target before its exec: its open descriptors are hidden from the user's other
+ * processes. */
 static void be_the_target(void)
 {
 	NEED(privilege_become_user(&user, false) == 0);
@@ -117,7 +118,7 @@ static void the_user_has_two_capabilities_then_none(void **state)
 	assert_int_equal(in_child(be_the_target), 0);
 }
 
-/* What is open to us of ourselves once we are closed to others: libraries rely on it. */
+/* A process closed to others can still open its own files in /proc, which libraries rely on. */
 static void read_our_own_proc(void)
 {
 	static const char *const files[] = {"/proc/self/maps", "/proc/self/status",
@@ -166,7 +167,8 @@ static void read_kallsyms_later(void)
 	late = privilege_open_kallsyms();
 	NEED(late >= 0);
 	NEED(read(late, first[1], 16) == 16);
-	/* with kptr_restrict and perf_event_paranoid at 0 and 1 it may show to anybody */
+	/* with kptr_restrict and perf_event_paranoid at 0 and 1, addresses may be shown to
+	 * anybody */
 	NEED(strspn(first[1], "0") == 16 || strcmp(first[0], first[1]) == 0);
 }
 

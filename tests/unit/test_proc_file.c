@@ -54,7 +54,7 @@ static char state_of(pid_t pid)
 	return state;
 }
 
-/* It has no memory, but the process has, until it has ended, too. */
+/* A process whose first thread has ended keeps its memory until the process ends. */
 static void a_process_whose_first_thread_has_ended(void **state)
 {
 	const char *const files[] = {"maps", "auxv", "cmdline"};
@@ -193,7 +193,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
 	(void)state;
-	umount2(folder, MNT_DETACH); /* of a test that failed */
+	umount2(folder, MNT_DETACH); /* left by a failed test */
 	return rmdir(folder);
 }
 

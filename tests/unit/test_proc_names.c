@@ -117,7 +117,8 @@ static void unknown_devices_have_their_number(void **state)
 	assert_string_equal(thread_name(NOBODY, 7, ""), "[thread 7]");
 }
 
-/* This program again, with another command line: it reports that it runs, and waits. */
+/* Starts this program again with another command line. The child reports that it runs, and
+ * waits. */
 static pid_t start(const char *const *argv)
 {
 	int pipes[2];
@@ -173,7 +174,7 @@ static void an_interpreter_is_its_script(void **state)
 	/* the kernel's name is the script's, cut */
 	NAME_WITH("a_script_of_lon", "a_script_of_long_name.py", "/usr/bin/python3",
 		  "./a_script_of_long_name.py");
-	/* it has renamed itself */
+	/* the process has renamed itself */
 	NAME_WITH("trainer", "trainer", "python3", "train.py");
 	/* no script: the name of the program */
 	NAME("exe", "python3", "-c", "print(1)");
@@ -185,7 +186,7 @@ static void an_interpreter_is_its_script(void **state)
 	NAME_WITH("python3", "python3", "python3", "-c", "print(1)");
 }
 
-/* What the kernel had called the program of a dynamic loader; "": it is none. */
+/* Expects the kernel's name for a program that a dynamic loader runs; "": no loader. */
 static void expect_loaded(const char *want, const char *comm, const char *const *argv)
 {
 	pid_t pid = start(argv);
@@ -211,7 +212,7 @@ static void a_loader_is_its_program(void **state)
 	LOADED("ld.so", "a_program_of_lo", "ld.so", "bin/a_program_of_long_name");
 	LOADED("ld.so", "", "ld.so", "--list");
 	LOADED("app", "", "ld.so", "./app");
-	LOADED("ld-linux-x86-64", "", "python3", "train.py"); /* it runs another program by now */
+	LOADED("ld-linux-x86-64", "", "python3", "train.py"); /* another program by now */
 }
 
 static void a_long_name_is_cut(void **state)

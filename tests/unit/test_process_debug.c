@@ -13,7 +13,7 @@
 #include "tests/unit/own_folder.h"
 
 static struct bounded_caller *calls;
-static pid_t jailed; /* its root folder is jail/ of the test's folder; -1: none can be made */
+static pid_t jailed; /* process whose root is jail/ in the test's folder; -1: none can be made */
 
 /* Enters the jail and writes a byte to `ready`; exits before that where a right is missing. */
 static void live_in_jail(int ready)

@@ -58,7 +58,7 @@ struct life {
 	uint64_t forked, execed, mapped_libc, ended;
 	uint32_t maps, grandchildren;
 	uint64_t last_ns;
-	char comm[PROCESS_COMM_BYTES]; /* of its exec */
+	char comm[PROCESS_COMM_BYTES]; /* name at its exec */
 };
 
 static void note(struct life *life, pid_t child, const struct process_event *e)
@@ -93,7 +93,7 @@ static void note(struct life *life, pid_t child, const struct process_event *e)
 		assert_int_equal(e->tid, child);
 		life->ended = e->time_ns;
 		break;
-	case PROCESS_COMM: /* only an exec gives it a name */
+	case PROCESS_COMM: /* only an exec sets this name */
 	case PROCESS_SAMPLE:
 		fail();
 	}
@@ -161,7 +161,7 @@ static void events_wait_for_their_time(void **state)
 
 struct thread {
 	pid_t tid;
-	const char *comm; /* that it gives itself; NULL: none */
+	const char *comm; /* name that the thread takes; NULL: none */
 };
 
 static void *thread_main(void *arg)
@@ -209,7 +209,7 @@ static void note_thread(struct thread_life *life, const struct process_event *e)
 		life->seen[n] = 'e';
 		break;
 	default:
-		break; /* its stack may be a mapping */
+		break; /* a stack may be a mapping */
 	}
 }
 
@@ -316,7 +316,7 @@ static void rings_that_wrap_and_overflow(void **state)
 	       (size_t)page);
 	assert_int_equal(process_events_read(events), 0);
 	sched_setaffinity(0, sizeof(before), &before);
-	process_events_close(events); /* with events that nobody took */
+	process_events_close(events); /* events that nobody took */
 }
 
 static void closing_nothing(void **state)

@@ -68,7 +68,7 @@ static void scripts_and_modules(void **state)
 		{"", ""},
 		{"||", ""},
 		{"python3||x.py|", "python3"},
-		{"python3|x.py", "python3,x.py"}, /* it was cut */
+		{"python3|x.py", "python3,x.py"}, /* the name was cut */
 		{"python3|pkg/|", "python3,pkg/"},
 	};
 
@@ -81,7 +81,7 @@ static void scripts_and_modules(void **state)
 	}
 }
 
-/* What the process runs, as the process is called. */
+/* A process is named after the program that it runs. */
 static void the_best_name(void **state)
 {
 	static const char *const cases[][2] = {

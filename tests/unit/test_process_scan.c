@@ -29,7 +29,7 @@ static void lines_of_stat(void **state)
 	assert_true(scanned_process_parse("12 () Z 1 (x) R 7" TAIL, &p));
 	assert_string_equal(p.comm, ") Z 1 (x");
 	assert_int_equal(p.parent, 7);
-	/* its first thread has ended, others have not */
+	/* the first thread has ended, others have not */
 	assert_true(scanned_process_parse("12 (a) Z 7" TAIL, &p));
 	assert_false(p.has_ended);
 	assert_true(scanned_process_parse(
@@ -74,7 +74,7 @@ static void ourselves_and_a_child(void **state)
 	assert_int_equal(found->parent, getpid());
 	assert_true(found->start_ticks >= p.start_ticks);
 	kill(child, SIGKILL);
-	/* it stays until it is waited for */
+	/* the process stays until it is waited for */
 	assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
 	assert_int_equal(scanned_process_read(child, &p), 0);
 	assert_true(p.has_ended);

@@ -106,7 +106,7 @@ static void a_part_moves(void **state)
 	expect(p, ROW_GPU, 4, 1, 1, 30, 0);
 	expect(p, ROW_GPU, 5, 1, 1, 120, 70);
 	expect(p, ROW_GPU, 4, 2, 1, 7, 0);
-	/* not what is not there */
+	/* a missing row is not moved */
 	assert_false(profile_move(p, ROW_GPU, PLACE_ID(1), STACK_ID(4), STACK_ID(5),
 				  &(struct profile_row){.count = 1, .ns = 31}));
 	assert_false(profile_move(p, ROW_GPU, PLACE_ID(1), STACK_ID(4), STACK_ID(5),
@@ -134,7 +134,7 @@ static void rows_add_up(void **state)
 	profile_add(p, ROW_GPU, STACK_ID(5), PLACE_ID(0), 7, 0);
 	profile_add(p, ROW_CPU, STACK_ID(3), PLACE_ID(0), 1000, 0);
 	profile_add(p, ROW_GPU, STACK_ID(4), PLACE_ID(0), UINT64_C(1) << 60, 1);
-	profile_add(p, ROW_GPU, STACK_ID(6), PLACE_ID(0), 0, 0); /* of no time, but there */
+	profile_add(p, ROW_GPU, STACK_ID(6), PLACE_ID(0), 0, 0); /* a row without time */
 	assert_int_equal(used_rows(p), 4);
 	expect(p, ROW_CPU, 3, 0, 2, 2000, 0);
 	expect(p, ROW_GPU, 4, 0, 2, (UINT64_C(1) << 60) + 100, 65);
@@ -171,7 +171,7 @@ static void the_bound_is_half_a_million(void **state)
 	assert_int_equal(real_bound, 1u << 19);
 }
 
-/* What there is no room for counts by its kind, at no place, and nothing is lost. */
+/* Past the limit, rows are kept by kind alone, without a place. Nothing is lost. */
 static void past_the_bound_only_kinds_are_kept_apart(void **state)
 {
 	struct profile *p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is added to a profile at once, and what of it when only the last part is wanted. */
+/* Items that go into a profile at once, or later, when only the last part of a run is wanted. */
 #include "unit.h"
 #include "cupti_trace/wire/gpu_work.h"
 #include "profiler/model/places.h"
@@ -108,7 +108,7 @@ static void items_are_taken_in_at_once(void **state)
 	assert_int_equal(b->row->count, 2);
 }
 
-/* What begins at the end does not belong to it; what began before it does not, however long. */
+/* Work that begins at the end of the time range, or before the range, is left out, however long. */
 static void only_what_begins_in_the_time_range_is_taken_in(void **state)
 {
 	struct bench *b = *state;
@@ -139,7 +139,7 @@ static void only_what_begins_in_the_time_range_is_taken_in(void **state)
 	assert_null(b->sink.recorder);
 }
 
-/* They are left out all the same, and the window is shorter by as much as is missing. */
+/* Forgotten items are left out, and the time range starts later by the missing part. */
 static void what_was_forgotten_is_counted(void **state)
 {
 	struct bench *b = *state;
@@ -176,7 +176,8 @@ static void add_note(struct bench *b, uint64_t start_ns, uint64_t ns, uint64_t b
 							  .flags = flags});
 }
 
-/* They are no rows. One that lasts is wanted if its end is; one without a time, as it came. */
+/* Notes are no rows. A lasting note is wanted if its end is in the range; a note without a time,
+ * at its arrival. */
 static void notes_go_to_who_takes_them(void **state)
 {
 	struct bench *b = *state;

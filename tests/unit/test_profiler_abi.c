@@ -215,7 +215,7 @@ static void a_real_cupti_knows_the_default_metrics(void **state)
 	assert_int_equal(counter_host_configure(&host), 0);
 	assert_true(host.config_size > 0 && host.passes > 1 && host.passes < 100);
 	passes = host.passes;
-	/* again, of the same metrics: nothing is added */
+	/* metrics already present add nothing */
 	assert_int_equal(counter_host_add(&host, "dram__bytes.sum"), 0);
 	assert_int_equal(counter_host_configure(&host), 0);
 	assert_int_equal(host.passes, passes);
@@ -231,7 +231,7 @@ static void a_real_cupti_refuses_what_there_is_not(void **state)
 	(void)state;
 	open_host(&api, &host);
 	assert_int_not_equal(counter_host_add(&host, "no__such_metric.sum"), 0);
-	assert_int_not_equal(counter_host_add(&host, "dram__bytes"), 0); /* of what sort? */
+	assert_int_not_equal(counter_host_add(&host, "dram__bytes"), 0); /* no rollup operation */
 	assert_int_equal(host.count, 0);
 	assert_int_not_equal(counter_host_describe(&host, "no__such_metric", &properties), 0);
 	assert_string_equal(properties.unit, "");

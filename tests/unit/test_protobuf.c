@@ -54,7 +54,7 @@ static void fields_have_their_bytes(void **state)
 	protobuf_release(&p);
 }
 
-/* Where the length takes one more byte, what is inside moves. */
+/* A length that takes one more byte moves the content of its field. */
 static void lengths_of_all_sizes(void **state)
 {
 	static const uint32_t sizes[] = {0,   1,     125,   126,     127,    128,
@@ -204,7 +204,7 @@ static void read_random(struct prng *p, struct pb pb, uint32_t depth)
 	EXPECT(p, !pb_next(&pb, &field));
 }
 
-/* The same by the reader beside the encoder. */
+/* Decodes the message with the reader that belongs to the encoder. */
 static void read_with_ours(struct prng *p, struct protobuf_reader r, uint32_t depth)
 {
 	struct protobuf_field field;
@@ -240,13 +240,13 @@ static struct protobuf_reader reader_of(const char *bytes, size_t size)
 static void what_is_no_message_fails(void **state)
 {
 	struct protobuf_reader wrong[] = {
-		READER("\x08"),                                             /* no value */
-		READER("\x80"),                                             /* half a tag */
-		READER("\x08\x80"),                                         /* half a value */
-		READER("\x00\x01"),                                         /* field 0 */
-		READER("\x0a\x02x"),                                        /* text too short */
-		READER("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7fx"),        /* by far */
-		READER("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),     /* more than 64 bits */
+		READER("\x08"),                                         /* no value */
+		READER("\x80"),                                         /* half a tag */
+		READER("\x08\x80"),                                     /* half a value */
+		READER("\x00\x01"),                                     /* field 0 */
+		READER("\x0a\x02x"),                                    /* text too short */
+		READER("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7fx"),    /* a length far too large */
+		READER("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"), /* more than 64 bits */
 		READER("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), /* more than 10 bytes */
 		READER("\x0b"),                                             /* a group */
 		READER("\x0d\x01\x02\x03"),                                 /* half of 32 bits */
@@ -260,7 +260,7 @@ static void what_is_no_message_fails(void **state)
 			;
 		if (!wrong[i].failed)
 			fail_msg("message %zu", i);
-		assert_false(protobuf_next(&wrong[i], &field)); /* it stays so */
+		assert_false(protobuf_next(&wrong[i], &field)); /* the reader stays wrong */
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the texts of frames say. */
+/* Texts of frames, and their meaning. */
 #include "unit.h"
 #include "profiler/model/pseudo_frames.h"
 

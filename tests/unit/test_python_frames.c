@@ -85,7 +85,7 @@ static void make_runtime(uint64_t words[PYTHON_RUNTIME_BYTES / 8], const char *f
 	const char *at = fields;
 	uint32_t n = 0;
 
-	memset(words, 0xee, PYTHON_RUNTIME_BYTES); /* what should not be read is no offset */
+	memset(words, 0xee, PYTHON_RUNTIME_BYTES); /* a byte pattern that no valid offset has */
 	for (; *at; n++) {
 		size_t length = strcspn(at, " ");
 
@@ -233,8 +233,7 @@ static void put_text(struct world *w, uint64_t member, const char *characters, b
 }
 
 /*
- * As when one module's code is freed and another's takes its place, names and all: both are called
- * "<module>".
+ * One module's code is freed, and another's takes its place, with equal names: both are "<module>".
  */
 static void texts_make_a_difference_and_addresses_do_not(void **state)
 {
@@ -264,7 +263,7 @@ static void texts_make_a_difference_and_addresses_do_not(void **state)
 		made_put_32(&w.made, again + w.o.code_first_line, 2);
 		assert_true(mark_of(&w, again, false) != before);
 
-		/* what is before the characters does not count */
+		/* bytes before the characters do not count */
 		made_put_32(&w.made, again + w.o.code_first_line, 1);
 		assert_true(made_read(&w.made, again + w.o.code_filename, &name, 8));
 		made_put_32(&w.made, name + w.o.object_type + 4, 12345);
@@ -282,7 +281,7 @@ static void texts_make_a_difference_and_addresses_do_not(void **state)
 		made_put_64(&w.made, name + w.o.text_length + 8, 78);
 		assert_true(mark_of(&w, again, false) != before);
 
-		/* of a long text the length, and the end */
+		/* for a long text, its length and its end count */
 		again = made_code(&w.made, &w.o, "f", long_path, 1);
 		before = mark_of(&w, again, false);
 		assert_true(mark_of(&w, made_code(&w.made, &w.o, "f", long_path + 1, 1), false) !=
@@ -318,7 +317,7 @@ static void tables_make_a_difference_to_lines(void **state)
 	}
 }
 
-/* What calls __init__, from 3.13 on. */
+/* From 3.13 on, the interpreter's own code calls __init__. */
 static void the_interpreters_own_code_says_so(void **state)
 {
 	(void)state;
@@ -347,7 +346,7 @@ static uint64_t hash_of_first(const struct world *w, bool by_number)
 			 : python_frame_hash(1, &w->stack.frames[0], false);
 }
 
-/* Code that was made again from the same text has the same names, and another number. */
+/* Code that is compiled again from one text keeps its names, and gets another number. */
 static void numbers_make_a_difference_and_names_do_not(void **state)
 {
 	uint32_t numbered = 0;
@@ -376,7 +375,7 @@ static void numbers_make_a_difference_and_names_do_not(void **state)
 		python_frames_read(&w.memory, &w.o, thread, &w.stack);
 		assert_true(hash_of_first(&w, false) == by_name);
 		assert_true(hash_of_first(&w, true) != by_number);
-		/* where there is a number, names are not looked at */
+		/* code with a number is compared without its names */
 		made_put_64(&w.made, code + w.o.code_filename, 1);
 		made_put_32(&w.made, code + w.o.code_version, 7);
 		python_frames_read(&w.memory, &w.o, thread, &w.stack);
@@ -387,7 +386,7 @@ static void numbers_make_a_difference_and_names_do_not(void **state)
 	assert_true(numbered >= 4);
 }
 
-/* Where each evaluation is on the C stack. */
+/* Each evaluation has an anchor on the C stack. */
 static void entries_have_anchors(void **state)
 {
 	(void)state;
@@ -399,7 +398,7 @@ static void entries_have_anchors(void **state)
 		code = made_code(&w.made, &w.o, "f", "f.py", 1);
 		base = made_frame(&w.made, &w.o, code, 0, true);
 		if (w.o.frame_form == PYTHON_FRAME_SHIM) {
-			/* from 3.15 on the chain ends with a shim that is on no stack */
+			/* from 3.15 on, the chain ends with a shim that is on no stack */
 			made_put_8(&w.made, base + w.o.frame_owner, w.o.owner_of_shim);
 			frame = base;
 		} else {
@@ -427,7 +426,7 @@ static void entries_have_anchors(void **state)
 	}
 }
 
-/* Such as 3.14 has on the C stack beside the shims. */
+/* Incomplete frames, such as 3.14 has on the C stack beside the shims, are no entries. */
 static void incomplete_frames_are_no_entries(void **state)
 {
 	uint64_t code, frame;
@@ -474,7 +473,7 @@ static void copies_of_instructions_have_the_lines(void **state)
 		made_put_64(&w.made, copies, 3);
 		made_put_64(&w.made, copies + 8, code + w.o.code_instructions);
 		made_put_64(&w.made, copies + 8 + 2 * 8, copy);
-		made_put_64(&w.made, copies + 8 + 3 * 8, copy); /* not one of them */
+		made_put_64(&w.made, copies + 8 + 3 * 8, copy); /* past the list's end */
 		made_put_64(&w.made, code + w.o.code_copies, copies);
 		frame = made_frame(&w.made, &w.o, code, 0, true);
 		made_put_64(&w.made, frame + w.o.frame_place, copy + 2);
@@ -495,7 +494,7 @@ static void copies_of_instructions_have_the_lines(void **state)
 	}
 }
 
-/* From 3.14 on a reference's lowest bits are a tag. */
+/* From 3.14 on, the lowest bits of a reference are a tag. */
 static void tagged_references_are_understood(void **state)
 {
 	struct world w;
@@ -547,7 +546,7 @@ static void a_cycle_ends(void **state)
 		assert_int_equal(w.stack.count, PYTHON_FRAMES_MAX);
 		assert_false(w.stack.is_whole);
 		if (w.o.frame_form == PYTHON_FRAME_SHIM) {
-			/* of shims alone, too */
+			/* a chain of shims alone */
 			made_put_8(&w.made, first + w.o.frame_owner, 3);
 			made_put_8(&w.made, last + w.o.frame_owner, 3);
 			python_frames_read(&w.memory, &w.o, thread, &w.stack);
@@ -697,7 +696,7 @@ static void objects_of_other_types_are_refused(void **state)
 	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), -EBADMSG);
 	w.types = (struct python_types){.code = CODE_TYPE, .text = CODE_TYPE};
 	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), -EBADMSG);
-	w.types = (struct python_types){0}; /* not known: not checked */
+	w.types = (struct python_types){0}; /* unknown types are not checked */
 	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), 0);
 	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at + 4, &code), -EBADMSG);
 	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, 0x1000, &code), -EFAULT);

@@ -92,7 +92,7 @@ static void installed_interpreters_are_read(void **state)
 	globfree(&found);
 }
 
-/* Overwrites every name `from` in the copy by one of the same length. */
+/* Replaces every name `from` in the copy with another name of equal length. */
 static void rename_symbol(char *bytes, size_t size, const char *from)
 {
 	size_t length = strlen(from) + 1;
@@ -101,7 +101,8 @@ static void rename_symbol(char *bytes, size_t size, const char *from)
 		at[1] ^= 1;
 }
 
-/* As stripped and linked statically: from 3.13 on the section .PyRuntime suffices. */
+/* An interpreter without symbols, stripped and linked statically: from 3.13 on the section
+ * .PyRuntime suffices. */
 static void interpreters_without_symbols_are_read(void **state)
 {
 	static const char *const names[] = {"_PyRuntime", "Py_Version", "_PyEval_EvalFrameDefault",

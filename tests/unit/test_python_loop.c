@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding the evaluation loop and its far parts: in a libpython if there is one, and in a function
- * of our own that is laid out as compilers do.
+ * Finding the evaluation loop and its far parts: in a libpython if there is one, and in a test
+ * function with the layout that compilers give.
  */
 #include "libpython.h"
 #include "cupti_trace/python/loaded_python.h"
 
 /*
- * A function with a frame of 64 bytes whose cold part is in another section, with call frame
- * information that begins in the middle, before all registers are saved; beside it one that looks
- * the same, but is not jumped to, and a function that it ends by jumping to.
+ * A function with a frame of 64 bytes and a cold part in another section. Its call-frame
+ * information begins in the middle, before all registers are saved. Next to it are a similar
+ * function that nothing jumps to, and the target of the function's tail call.
  */
 __asm__(".section .text.made_loop, \"ax\", @progbits\n"
 	".globl made_loop\n"
@@ -77,7 +77,7 @@ static void parts_of_a_made_function(void **state)
 	assert_true(loop.parts[1].start == far_start);
 	assert_true(loop.parts[1].end == far_end);
 	assert_true(loop.module_start <= start && loop.module_end > far_end);
-	assert_true(python_loop_has_handlers(&loop));  /* there is no room for instructions */
+	assert_true(python_loop_has_handlers(&loop));  /* no room for instructions */
 	assert_false(python_loop_holds(&loop, start)); /* a return address follows a call */
 	assert_true(python_loop_holds(&loop, start + 5));
 	assert_true(python_loop_holds(&loop, far_start + 5));
@@ -86,9 +86,9 @@ static void parts_of_a_made_function(void **state)
 
 /* ---- tables that take long ---- */
 
-#define LOOP UINT64_C(0x100000) /* of 1 MiB; then as much other code */
+#define LOOP UINT64_C(0x100000) /* a loop of 1 MiB, followed by 1 MiB of other code */
 #define LOOP_BYTES 0x100000u
-#define PART UINT64_C(0x280000) /* of 4 bytes, to which the loop's last instruction jumps */
+#define PART UINT64_C(0x280000) /* 4 bytes, the target of the loop's last instruction */
 
 static const uint8_t common[] = {20,   0,   0,   0,    0, 0,    0,  0, /* length, id */
 				 1,    'z', 'R', 0,    1, 0x78, 16, 1, 0 /* absolute pointers */,
@@ -162,7 +162,7 @@ static void non_functions_are_refused(void **state)
 		    loop.module_end > (uint64_t)(uintptr_t)non_functions_are_refused);
 }
 
-/* Where the linker kept the name of the far part, it is compared. */
+/* Finds the far part by its symbol, if the linker kept the symbol. Returns false otherwise. */
 static bool named_part(const char *path, uint64_t *start, uint64_t *size)
 {
 	char command[600], line[600];

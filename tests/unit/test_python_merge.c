@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merging native and Python frames. Stacks are written innermost first: natives as letters ('.'
- * other, 'i' the interpreter's, 'E' its loop, 't' a trampoline), Python frames as 'p' and, where a
- * loop was entered, 'P'. A result names natives by their letter and Python frames by digits; a '?'
- * before it: the order is not known.
+ * Merging native and Python frames. Stacks are written innermost first. Native frames are letters:
+ * '.' other, 'i' the interpreter's, 'E' its loop, 't' a trampoline. Python frames are 'p', and 'P'
+ * for a frame that entered a loop. A result names native frames by their letter and Python frames
+ * by digits. A leading '?' marks an unknown order.
  *
- * A model of a thread that calls, enters loops, and switches between greenlets, interpreters and
- * stacks tells for random stacks where each frame belongs.
+ * A model is a thread that calls, enters loops, and switches between greenlets, interpreters and
+ * stacks. For random stacks, the model knows each frame's place.
  */
 #include "unit.h"
 #include "symbolize/python_merge.h"
 
 #define MOST 64
 
-/* Where a test says nothing else, frames are this many bytes apart, from FIRST_SP on. */
+/* Default distance of frames in bytes; the first is at FIRST_SP. */
 #define FRAME_BYTES 64
 #define FIRST_SP 0x7ffc00000000u
 
@@ -138,7 +138,7 @@ static void too_many_loops_stay(void **state)
 	(void)state;
 	/* the innermost may just be being entered */
 	assert_string_equal(MERGED("EiEi.", "pP"), "?Ei01i.");
-	/* it is not: the outermost are another greenlet's */
+	/* the order is unknown: the outermost frames are another greenlet's */
 	assert_string_equal(MERGED(".EiEi.", "p"), "?.0iEi.");
 	assert_string_equal(MERGED("EiEiE.", "pP"), "?01iEiE.");
 	assert_string_equal(CUT(".EiEi.", "pP"), ".01iEi.");
@@ -147,7 +147,7 @@ static void too_many_loops_stay(void **state)
 static void too_many_frames_stay(void **state)
 {
 	(void)state;
-	/* in the innermost loop */
+	/* all in the innermost loop */
 	assert_string_equal(MERGED("EiE..", "PPpPP"), "?01234..");
 	assert_string_equal(KEPT("EiE..", "PPP"), "?01Ei2E..");
 	/* the native stack breaks off: they would have been further out */
@@ -191,7 +191,7 @@ static void loops_are_where_their_anchors_are(void **state)
 	assert_string_equal(AT("i.EE.", " AA", "pPP"), "i.012E.");
 	/* the rest of a chain that is cut */
 	assert_string_equal(CUT_AT("EiEiE.", "A", "Ppp"), "012iE.");
-	/* and of a native stack that is: its last frame has no end */
+	/* a native stack that is cut: its last frame has no end */
 	assert_string_equal(CUT_AT(".EiE", " A A", "PP"), ".01");
 	assert_string_equal(CUT_AT(".Eii", " A A", "PP"), ".01");
 	assert_string_equal(CUT_AT(".Ei", " A", "PPP"), ".012");
@@ -217,7 +217,7 @@ static void functions_of_instructions_are_the_loop(void **state)
 	assert_string_equal(HANDLED(".iEi.", "  A  ", "pP"), ".01i.");
 	assert_string_equal(HANDLED(".iEiiEi.", "  A  A  ", "PP"), ".01i.");
 	assert_string_equal(HANDLED("E.Ei.", "A A  ", "PP"), "0.1i.");
-	/* only those of the loop */
+	/* only those in the loop */
 	assert_string_equal(HANDLED("ii.", " A ", "P"), "i0.");
 	assert_string_equal(AT("iEi.", " A  ", "pP"), "i01i.");
 }
@@ -292,11 +292,11 @@ struct model {
 		bool is_entry;
 	} pythons[MODEL_MOST];
 	uint32_t python_count;
-	bool knows_loops;   /* by their code */
+	bool knows_loops;   /* recognizes loops by their code */
 	bool has_anchors;   /* the interpreter's version has them */
 	bool has_spare;     /* a loop whose Python frames are not in the chain */
 	bool has_elsewhere; /* Python frames on another stack */
-	bool misses_frames; /* of what called other modules' code: the walk is not exact */
+	bool misses_frames; /* callers of other modules' code are missing: the walk is not exact */
 };
 
 static void model_push(struct model *m, uint8_t kind, bool is_loop)
@@ -328,7 +328,7 @@ static void model_enter_loop(struct model *m)
 	}
 }
 
-/* To a greenlet or an interpreter: its chain begins here, on the same stack. */
+/* Switches to a greenlet or an interpreter, whose chain begins here, on the current stack. */
 static void model_switch_chain(struct model *m)
 {
 	m->has_spare |= m->python_count > 0;
@@ -337,7 +337,7 @@ static void model_switch_chain(struct model *m)
 	model_call(m, PYTHON_NATIVE_OTHER);
 }
 
-/* To a stack of its own: the chain goes on. */
+/* Switches to a stack of its own; the chain goes on. */
 static void model_switch_stack(struct model *m)
 {
 	for (uint32_t i = 0; i < m->python_count; i++)
@@ -374,11 +374,11 @@ static void model_run(struct model *m)
 	}
 }
 
-/* What a sampler sees of it, innermost first. */
+/* A sampler's view of the model, innermost first. */
 struct seen {
 	uint8_t kinds[MODEL_MOST];
 	uint64_t sps[MODEL_MOST];
-	uint32_t depths[MODEL_MOST]; /* in the model */
+	uint32_t depths[MODEL_MOST]; /* depths in the model */
 	uint32_t native_count;
 	struct python_stack python;
 };
@@ -417,7 +417,7 @@ static void model_see(const struct model *m, struct seen *s)
 	}
 }
 
-/* How far out a frame is; a Python frame is where its loop is. */
+/* Returns a frame's distance from the innermost frame. A Python frame counts as its loop. */
 static uint32_t model_depth(const struct model *m, const struct seen *s,
 			    const struct python_merged *frame)
 {
@@ -483,7 +483,7 @@ static void order_is_right_or_said_to_be_unknown(void **state)
 			continue;
 		if (is_ordered && !(is_cut && !m.has_anchors))
 			EXPECT(&p, model_is_in_order(&m, &seen, out, n));
-		/* what is told suffices */
+		/* the facts suffice for an order */
 		if (m.has_anchors && !m.has_elsewhere) {
 			EXPECT(&p, is_ordered);
 			EXPECT(&p, is_cut || model_is_replaced(&m, &seen, out, n));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calling thread's Python frames, with every installed libpython, each in a separate process
- * and loaded locally (RTLD_LOCAL): with and without the GIL, in threads without Python, while the
- * interpreter ends, after that, and after it has begun again.
+ * The calling thread's Python frames. Each installed libpython is tested in a separate process,
+ * loaded locally (RTLD_LOCAL), with and without the GIL. Threads without Python are tested, too,
+ * and an interpreter that ends and starts again.
  */
 #include "libpython.h"
 #include <pthread.h>
@@ -15,7 +15,7 @@ static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken 
 
 static struct python_stack stack, again;
 static int calls;
-static uint32_t runs; /* of the interpreter, with four functions each */
+static uint32_t runs; /* runs of the interpreter, with four functions each */
 static void *library;
 
 static void *without_python(void *arg)
@@ -75,7 +75,7 @@ static void check_thread_state(void)
 	MUST(python_thread_own(&thread_state) == this_thread());
 }
 
-/* With the GIL. A child has another key. */
+/* Checks a forked child, with the GIL held. A child has another key. */
 static void check_thread_state_of_child(void)
 {
 	int status;
@@ -91,7 +91,7 @@ static void check_thread_state_of_child(void)
 		_exit(GOOD);
 	}
 	py.PyOS_AfterFork_Parent();
-	/* under valgrind it may end with another status, for leaks */
+	/* under valgrind, leaks may change the exit status */
 	MUST(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) != BAD);
 }
 
@@ -200,9 +200,9 @@ static void check_library(const char *path)
 
 	library = load_libpython(path);
 	python_stack_init(&(struct python_stack_options){.lines = true});
-	MUST(!python_stack_read(&sink, &stack)); /* not looked for yet */
+	MUST(!python_stack_read(&sink, &stack)); /* the interpreter has not been searched yet */
 	python_stack_look(&sink);
-	MUST(!python_stack_read(&sink, &stack)); /* not initialised yet */
+	MUST(!python_stack_read(&sink, &stack)); /* the interpreter is not initialized yet */
 	run_python();
 	saved = py.PyEval_SaveThread();
 	MUST(pthread_create(&daemon, NULL, with_a_state_to_the_end, NULL) == 0);

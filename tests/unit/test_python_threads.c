@@ -32,7 +32,7 @@ static const char program[] =
 	"    threading.current_thread(); started.set(); stop.wait()\n"
 	"_thread.start_new_thread(foreign, ())\n"
 	"started.wait()\n";
-#define NAMED 6 /* of these threads */
+#define NAMED 6 /* number of these threads with a name */
 
 static struct python_offsets offsets;
 static struct python_types types;

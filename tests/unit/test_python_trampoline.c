@@ -96,7 +96,7 @@ static void callers_of_trampolines(void **state)
 	(void)state;
 	words[0] = 9;
 	words[1] = CALLER;
-	assert_false(leave(&t, STACK, ELSEWHERE, &r)); /* it has not called the loop */
+	assert_false(leave(&t, STACK, ELSEWHERE, &r)); /* the loop was not called */
 	assert_false(leave(&t, STACK + 8, LOOP, &r));  /* no stack pointer behind a call */
 	assert_false(leave(&t, STACK, 0, &r));         /* none was seen yet */
 	assert_true(leave(&t, STACK, LOOP, &r));
@@ -129,7 +129,7 @@ static void interrupted_trampolines(void **state)
 	assert_int_equal(r.value[CFI_PC], CALLER);
 	assert_int_equal(r.value[CFI_RSP], STACK + 16);
 	assert_int_equal(r.value[CFI_RBP], 7);
-	assert_true(leave(&t, STACK, 0, &r)); /* in between */
+	assert_true(leave(&t, STACK, 0, &r)); /* in the middle */
 	assert_int_equal(r.value[CFI_RSP], STACK + 16);
 	assert_int_equal(r.value[CFI_RBP], 9);
 	assert_false(leave(&t, STACK + 4, 0, &r));
@@ -171,7 +171,7 @@ static void calls_that_hand_the_loop_over(void **state)
 	assert_true(IS_CALLED(0x401000, 0x400200, 0xb9, 0, 0x02, 0x40, 0, 0xff, 0xd0));
 	assert_true(IS_CALLED(0x401000, 0x400200, 0x48, 0xc7, 0xc1, 0, 0x02, 0x40, 0, 0xff, 0xd0));
 	assert_false(IS_CALLED(0x401000, 0x400201, 0xb9, 0, 0x02, 0x40, 0, 0xff, 0xd0));
-	/* of three arguments: mov rdi, rbp; call rax; as far as it is known */
+	/* three arguments: mov rdi, rbp; call rax; no known trampoline */
 	assert_false(IS_CALLED(RETURNS, CALLED_LOOP, 0x48, 0x89, 0xef, 0xff, 0xd0));
 	/* others: call rcx; call [rax+8]; call x; a load that is no call's */
 	assert_false(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a source may make us keep, to the byte. */
+/* Limits on the memory that a source may take, to the byte. */
 #include "unit.h"
 #include "profiler/base/quota.h"
 
@@ -28,7 +28,7 @@ static void refused_bytes_are_not_taken(void **state)
 	assert_true(quota_take(&a, 10));
 	assert_false(quota_take(&a, 91));
 	assert_false(quota_take(&a, SIZE_MAX));
-	assert_false(quota_take(&a, SIZE_MAX - 9)); /* with what is used, 0 */
+	assert_false(quota_take(&a, SIZE_MAX - 9)); /* the limit is reached with the used bytes */
 	assert_int_equal(a.used, 10);
 	assert_int_equal(a.refused, 3);
 	assert_true(quota_take(&a, 90));
@@ -46,7 +46,7 @@ static void returned_bytes_may_be_taken_again(void **state)
 	assert_int_equal(a.used, 70);
 	assert_true(quota_take(&a, 30));
 	assert_false(quota_take(&a, 1));
-	assert_int_equal(a.refused, 2); /* it was lost all the same */
+	assert_int_equal(a.refused, 2); /* still a loss */
 }
 
 /* A part has its own limit and that of the whole. */

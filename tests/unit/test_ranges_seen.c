@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes chose what is recorded, and the lists of names. */
+/* Processes that choose the recorded ranges, and lists of names. */
 #include "unit.h"
 #include "profiler/cpu/ranges_seen.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many clocks the ranks of a job have, and how far these may be apart. */
+/* Clocks of a job's ranks, and the bound on their differences. */
 #include "unit.h"
 #include "profiler/report/rank_clocks.h"
 

@@ -22,7 +22,7 @@ static void a_part_has_its_begin_and_not_its_end(void **state)
 
 	(void)state;
 	assert_int_equal(recorded_intervals_note(&c, 10, true), 1);
-	assert_int_equal(recorded_intervals_note(&c, 12, true), 0); /* it goes on */
+	assert_int_equal(recorded_intervals_note(&c, 12, true), 0); /* the interval goes on */
 	assert_int_equal(recorded_intervals_note(&c, 20, false), 0);
 	assert_false(recorded_intervals_has(&c, 9));
 	assert_true(recorded_intervals_has(&c, 10));

@@ -39,7 +39,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* As if the run had begun so long ago, with -delay and -d. */
+/* Sets the run's start to `ago_ns` ago, with --delay and -d. */
 static void set(struct bench *b, uint64_t ago_ns, uint64_t delay_ns, uint64_t duration_ns)
 {
 	b->options.measure.delay_ns = delay_ns;

@@ -50,7 +50,7 @@ static void replay_events(struct replay *r, const char *until, bool including)
 	free(line);
 }
 
-/* In pieces of `step` bytes, as a pipe may deliver them. */
+/* Replays the pipe in pieces of `step` bytes, as a pipe may deliver them. */
 static void replay_pipe(struct replay *r, size_t step)
 {
 	char bytes[4096];
@@ -95,7 +95,7 @@ static char *read_all(FILE *file)
 	return text;
 }
 
-/* What a recording holds. */
+/* Expected content of a recording. */
 struct holds {
 	const char *name;
 	uint64_t spans;    /* operations with a duration, all launched */
@@ -194,7 +194,7 @@ static void launches_through_the_driver_alone(void **state)
 	check_all(&driver, 4096, false);
 }
 
-/* The same program with stacks taken in the process, nodes of graphs and CUPTI's sums. */
+/* A program with stacks taken in the process, graph nodes and CUPTI's sums. */
 static void graph_nodes_and_sums(void **state)
 {
 	(void)state;
@@ -253,7 +253,7 @@ static void bad_lines_are_refused(void **state)
 		"map 1 2 3",
 		"fork 1",
 		"thread 1 2",
-		"exit 1 2", /* which thread? */
+		"exit 1 2", /* the thread's id is missing */
 		"nothing 1 2",
 		"exec 99999999999999999999999 1",
 		"target",
@@ -382,7 +382,7 @@ static void recordings_can_be_replayed(void **state)
 				    "stack 10 70 70 2 5 1 1 0 1010\n");
 	for (char *line = strtok_r(events, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		assert_int_equal(recording_replay_line(again, line), 0);
-	/* the same samples, launches and processes */
+	/* equal samples, launches and processes */
 	assert_int_equal(collect_ledger(again)->cpu.samples, 2);
 	assert_int_equal(collect_ledger(again)->launches.by_probe, 1);
 	text = folded_text(c, 100, &written);
@@ -447,7 +447,7 @@ static void mappings_of_hidden_programs_are_left_out(void **state)
 	record_map(recording, 1, "/open_later");
 	record_stack(recording, c, 1, 0);
 	record_stack(recording, c, 2, 0);
-	/* while it executes the next program nothing is known of that */
+	/* during the next exec, nothing of that program is known */
 	record_exec(recording, 1, 2, "/secret");
 	record_stack(recording, c, 1, STACK_EVENT_IN_EXEC);
 	recording_no_access(recording, 1);

@@ -468,7 +468,7 @@ static void a_launch_is_cut_at_the_programs_own_call(void **state)
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 36, "main", "cudaLaunchKernel", "[GPU_Kernel]k");
 	assert_weight(n.tree, ROW_CALL, 5, "main", "cudaLaunchKernel", PSEUDO_CALL);
-	/* where a thread computed is shown whole */
+	/* the CPU time inside is shown with all frames */
 	assert_weight(n.tree, ROW_CPU, 1000, "main", "cudaLaunchKernel", "inner", "cuLaunchKernel");
 	forget(&n);
 }
@@ -500,7 +500,7 @@ static void a_copy_is_cut_at_its_own_function(void **state)
 	forget(&n);
 }
 
-/* What a library's own cudaMemcpy launches is not the runtime's copy. */
+/* A library's own function cudaMemcpy is not the runtime's, and cuts nothing off. */
 static void a_function_called_like_the_runtimes_cuts_nothing_off(void **state)
 {
 	struct naming_bench *b = *state;
@@ -523,7 +523,7 @@ static void a_function_called_like_the_runtimes_cuts_nothing_off(void **state)
 	forget(&n);
 }
 
-/* Only code is CUDA's: a Python function or a range may be called anything. */
+/* Only native code is CUDA's. A Python function or a range may have any name. */
 static void other_frames_end_no_launch(void **state)
 {
 	struct naming_bench *b = *state;
@@ -602,7 +602,7 @@ INLINED uint64_t pc_inside(void)
 	return pc;
 }
 
-/* As in a template of the runtime's headers. */
+/* A function as in a template of the runtime's headers. */
 INLINED uint64_t cudaGraphLaunch(void)
 {
 	return pc_inside() + 0;
@@ -842,7 +842,7 @@ static void the_result_has_all_processes_of_places(void **state)
 
 /* ---- many and deep ---- */
 
-/* How many frames a stack of a result has. */
+/* Counts the frames of a result's stack. */
 static uint32_t depth_of(const struct result *r, uint32_t stack)
 {
 	uint32_t depth = 0;

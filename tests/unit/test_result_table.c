@@ -186,7 +186,7 @@ static bool make_wrong(const struct made_result *m, const struct table_column *c
 	}
 }
 
-/* In any row, so that sums are too large as well. */
+/* A wrong cell in any row is refused, including too large sums. */
 static void a_capture_with_a_wrong_cell_is_refused(void **state)
 {
 	uint32_t refused = 0;
@@ -248,7 +248,7 @@ static bool is_keyed(const struct table_kind *kind)
 	return false;
 }
 
-/* Whether equal rows of two runs are one: none of its keys differs between runs. */
+/* Returns true if equal rows of two runs become one. None of their keys differs between runs. */
 static bool joins_runs(const struct table_kind *kind)
 {
 	for (uint32_t c = 0; c < kind->column_count; c++) {
@@ -272,7 +272,7 @@ static uint64_t sum_of(const struct result_table *table, const struct table_kind
 	return sum;
 }
 
-/* The same run as two ranks. */
+/* Each table of one run, merged as two ranks. */
 static void every_table_is_merged(void **state)
 {
 	(void)state;

@@ -61,7 +61,7 @@ static void one_run_shows_what_is_in_it(void **state)
 	struct rise r = rise_of(&v);
 
 	(void)state;
-	assert_true(r.has_bound && r.bound == 0); /* it is exact: bytes, errors */
+	assert_true(r.has_bound && r.bound == 0); /* bytes and errors are exact */
 	v.sides[SIDE_BEFORE] = (struct side_sum){.measured = 50, .count = 1};
 	assert_false(rise_of(&v).has_bound);
 	v.sides[SIDE_AFTER] = (struct side_sum){.measured = 50, .count = 2};
@@ -74,7 +74,7 @@ static void one_run_shows_what_is_in_it(void **state)
 	assert_true(!r.has_bound && r.bound == 0);
 }
 
-/* What is asked for is enough, and not much more than enough. */
+/* The suggested number of runs is enough, and not much more than enough. */
 static void what_would_decide(void **state)
 {
 	const double values[] = {80, 90, 100, 110, 120, 115};
@@ -117,7 +117,7 @@ static double normal_value(void)
 	return sum;
 }
 
-/* Of runs that differ by chance alone, 1 in 20 is above the bound. */
+/* Among runs that differ by chance alone, 1 in 20 is above the bound. */
 static void chance_is_above_it_as_often_as_said(void **state)
 {
 	const uint32_t sizes[][SIDES] = {{2, 1}, {5, 1}, {5, 3}, {20, 1}};

@@ -6,13 +6,14 @@
 #include "cupti_trace/unwind/row_cache.h"
 
 #define THREADS 4
-#define CROWD 11 /* pcs that want the same 8 slots */
+#define CROWD 11 /* pcs that share 8 slots */
 
 static uint64_t crowd[CROWD];
 static _Atomic uint64_t found, wrong;
 static int rounds;
 
-/* As packed rows are: a kind above, offsets below; pcs differ in the same bits as rows. */
+/* Returns a row as packed rows are: a kind above, offsets below. Rows differ in the bits in
+ * which pcs differ. */
 static uint64_t row_of(uint64_t pc)
 {
 	return UINT64_C(1) << 56 | (uint32_t)pc;
@@ -32,7 +33,7 @@ static void gather_crowd(void)
 			crowd[n++] = pc;
 }
 
-/* As a walk does: what is not there is put. */
+/* Looks up a row as a walk does, and puts a missing row. */
 static void look_up(uint64_t pc)
 {
 	uint64_t row = row_cache_get(pc);

@@ -67,7 +67,7 @@ static void expect_said(const struct bench *b, const char *text)
 		fail_msg("'%s' does not say '%s'", b->said, text);
 }
 
-/* What is in a file of the folder. */
+/* Returns the content of a file in the folder. */
 static const char *read_file(const struct bench *b, const char *name)
 {
 	static char text[65536];
@@ -153,7 +153,7 @@ static void a_command_that_does_not_run_leaves_no_profile(void **state)
 	assert_false(exists(b, "out"));
 }
 
-/* Only the profile is on stdout; its reader may stop. */
+/* With a profile on stdout, nothing else is on stdout. Its reader may stop. */
 static void a_profile_on_stdout(void **state)
 {
 	const char *arguments[] = {"profile", "-o", "-",  "-cpu-only",        "-F",

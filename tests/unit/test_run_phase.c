@@ -72,7 +72,7 @@ static void runs_end_with_the_command_or_before_it(void **state)
 {
 	(void)state;
 	RUN(RUN_GOING, RUN_COMMAND_ENDED, RUN_AWAITING_SURVIVORS, RUN_OVER);
-	RUN(RUN_GOING, RUN_COMMAND_ENDED, RUN_OVER); /* -d is over in the same moment */
+	RUN(RUN_GOING, RUN_COMMAND_ENDED, RUN_OVER); /* -d ends at that moment */
 	RUN(RUN_GOING, RUN_OVER, RUN_FAILED);
 	RUN(RUN_GOING, RUN_LEAVING, RUN_OVER, RUN_COPIED);
 }

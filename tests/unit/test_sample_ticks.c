@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which ticks are samples: what these stand for is what threads ran, however short they are. */
+/* Ticks that become samples. Their weights add up to the time that threads ran, however short
+ * the threads are. */
 #include "unit.h"
 #include "profiler/sources/sample_ticks.h"
 

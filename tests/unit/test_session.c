@@ -9,11 +9,11 @@
 #include "profiler/run/session.h"
 #include "symbolize/util/monotonic.h"
 
-/* What a run left, where the test can see it. */
+/* Results of a run, in memory that the test shares. */
 struct outcome {
-	int status; /* of session_open or session_run */
+	int status; /* result of session_open or session_run */
 	int exit_status;
-	struct ledger ledger; /* its pointers are the child's */
+	struct ledger ledger; /* pointers are the child's */
 	uint64_t start_ns, start_unix_ns, elapsed_ns, command_cpu_ns, sample_ns;
 };
 
@@ -23,7 +23,7 @@ struct bench {
 	struct session_options options;
 	struct outcome *outcome;
 	struct capture captured;
-	pid_t pid;   /* of the run */
+	pid_t pid;   /* process of the run */
 	int signals; /* the supervisor's end of its signals; -1: closed */
 	const char *text;
 };
@@ -35,7 +35,7 @@ struct bench {
 	}
 #define SHELL(script) COMMAND((char *)"/bin/sh", (char *)"-c", (char *)(uintptr_t)(script))
 
-/* Until the test makes that file, or has failed. */
+/* Waits until the test makes that file, or has failed. */
 #define UNTIL_GO "until test -e go || ! test -d $TMPDIR; do sleep 0.01; done; "
 
 static int begin(void **state)
@@ -149,7 +149,7 @@ static void run(struct bench *b, char **command)
 	finish(b);
 }
 
-/* It ran, and its status is passed on. */
+/* Expects the command to have run, with this exit status. */
 static void expect_exit(const struct bench *b, int status)
 {
 	if (b->outcome->status)
@@ -157,7 +157,7 @@ static void expect_exit(const struct bench *b, int status)
 	assert_int_equal(b->outcome->exit_status, status);
 }
 
-/* It did not run, with this message. */
+/* Expects the command not to have run, with this message. */
 static void expect_failure(const struct bench *b, int status, const char *text)
 {
 	assert_int_equal(b->outcome->status, status);
@@ -165,7 +165,7 @@ static void expect_failure(const struct bench *b, int status, const char *text)
 		fail_msg("'%s' does not say '%s'", b->text, text);
 }
 
-/* Its size in bytes; -1: there is none. */
+/* Returns the size of a file in bytes, or -1 if there is none. */
 static off_t size_of(const struct bench *b, const char *name)
 {
 	char path[128];
@@ -317,7 +317,7 @@ static void an_early_signal_cancels_the_run(void **state)
 	start(b, SHELL("touch ran"), SIGTERM);
 	finish(b);
 	assert_int_equal(b->outcome->status, 128 + SIGTERM);
-	start(b, SHELL("exit 6"), SIGUSR1); /* this one calls nothing off */
+	start(b, SHELL("exit 6"), SIGUSR1); /* SIGUSR1 cancels nothing */
 	finish(b);
 	expect_exit(b, 6);
 	assert_int_equal(count_files(b), 0);

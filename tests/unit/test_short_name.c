@@ -21,7 +21,7 @@ static void expect_all(const struct example *examples, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		expect(examples[i].name, false, examples[i].expected);
-		expect(examples[i].expected, false, examples[i].expected); /* and stays */
+		expect(examples[i].expected, false, examples[i].expected); /* a short name stays */
 	}
 }
 
@@ -223,7 +223,7 @@ static void kernels_keep_the_names_of_their_arguments(void **state)
 		expect(examples[i].name, true, examples[i].expected);
 }
 
-/* What does not parse stays. */
+/* A text that does not parse is unchanged. */
 static void texts_that_are_no_names(void **state)
 {
 	static const char *const texts[] = {"a<b",     "a)b", "a>b", "f(", "((((",
@@ -245,7 +245,6 @@ static void texts_that_are_no_names(void **state)
 	expect("void (*f(int))(float)", false, "void (*f(int))(float)");
 }
 
-/* Any bytes: the result is a text of bounded length, and the same in every run. */
 /* Each empty argument becomes an ellipsis, and each comma has a space behind it. */
 static void empty_arguments_take_more_room(void **state)
 {
@@ -265,6 +264,7 @@ static void empty_arguments_take_more_room(void **state)
 	expect("k<,1>", true, "k<" E ", 1>");
 }
 
+/* Any bytes: the result is a text of bounded length, and equal in every run. */
 static void random_texts(void **state)
 {
 	static const char alphabet[] = "ab:<>()[]{}# ,.&*-operatorlambda~\xe2\x80";

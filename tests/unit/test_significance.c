@@ -25,7 +25,7 @@ static void counts_are_binomial_given_their_sum(void **state)
 	expect_near(significance_of_counts(100, 340, 1, 3), 0.29512394362735545);
 	expect_near(significance_of_counts(10, 60, 1, 3), 0.04400941931464226);
 	expect_near(significance_of_counts(0, 0, 1, 3), 1);
-	/* as many as a long run has: the normal approximation is exact enough */
+	/* counts of a long run: the normal approximation is exact enough */
 	assert_true(fabs(significance_of_counts(1000000000, 1000087654, 1, 1) -
 			 significance_of_normal(87654 / sqrt(2000087654.0))) < 1e-4);
 	assert_true(significance_of_counts(1000000, 2000000, 1, 1) < 1e-300);
@@ -69,7 +69,7 @@ static void t_is_as_in_tables(void **state)
 
 static void false_discoveries_are_controlled(void **state)
 {
-	/* in any order; n p / rank, and never above that of a larger p */
+	/* p values in any order; n p / rank, and never above that of a larger p */
 	double p[] = {0.04, 0.001, 0.5, 0.03, 0.02};
 	const double right[] = {0.05, 0.005, 0.5, 0.05, 0.05};
 
@@ -83,7 +83,7 @@ static void false_discoveries_are_controlled(void **state)
 	assert_int_equal(significance_control(NULL, 0), 0);
 }
 
-/* Of counts of the same mean, at most 1 in 20 pairs differ significantly, one by one. */
+/* Compared one by one, at most 1 in 20 pairs of counts with equal means differ significantly. */
 static void equal_means_are_rarely_significant(void **state)
 {
 	const uint32_t rounds = 4000;
@@ -102,7 +102,7 @@ static void equal_means_are_rarely_significant(void **state)
 	}
 	assert_true(found <= rounds * 6 / 100);
 	assert_true(found_shares <= rounds * 6 / 100);
-	/* and not never */
+	/* but not never */
 	assert_true(found > rounds / 100 && found_shares > rounds / 100);
 }
 

@@ -64,7 +64,7 @@ static void opening_needs_a_reader(void **state)
 	fifo_remove(&f);
 }
 
-static bool has_filter; /* of system calls: the library makes no threads to use files apart */
+static bool has_filter; /* seccomp is on: no helper thread with its own file table */
 
 /* The program closes all descriptors, and opens files of its own. */
 static void files_of_the_program_are_left_alone(void **state)
@@ -88,7 +88,7 @@ static void files_of_the_program_are_left_alone(void **state)
 	/* opened apart, or under another number where that cannot be */
 	assert_true(has_filter ? sink.fd >= 200 && sink.fd != fd : sink.fd == -1);
 	assert_false(sink_is_off(&sink));
-	/* and where there is no pipe, it is off */
+	/* without a pipe, the sink is off */
 	if (sink.fd >= 0)
 		assert_int_equal(dup2(theirs, sink.fd), sink.fd);
 	unlink(f.path);
@@ -319,8 +319,8 @@ static void a_slow_reader_loses_nothing(void **state)
 }
 
 /*
- * Waits SINK_TIMEOUT_MS once. Dropped records are counted, and reported as soon as the reader is
- * back and before the totals, so that nothing counts twice.
+ * The program waits SINK_TIMEOUT_MS once. Dropped records are counted. They are reported once the
+ * reader is back, before the totals, so that nothing counts twice.
  */
 static void a_sleeping_reader_loses_only_the_overflow(void **state)
 {
@@ -339,7 +339,7 @@ static void a_sleeping_reader_loses_only_the_overflow(void **state)
 	sink_flush(&sink);
 	sink_count_drops(&sink, &by_cupti);
 	put_kernels(&sink, 25);
-	sink_flush(&sink); /* with the drops in it: no room, given up after the wait */
+	sink_flush(&sink); /* drops included: no room, given up after the wait */
 	assert_true(sink_is_stalled(&sink));
 	/* none of this waits; a few are left for a last batch that fits the pipe with the drops */
 	put_kernels(&sink, more);
@@ -372,7 +372,7 @@ static void put_name(struct sink *sink, uint32_t id)
 	sink_put(sink, &e);
 }
 
-/* How often a text is in what was read. */
+/* Counts the occurrences of a text in the raw bytes. */
 static uint32_t count_raw(const struct fifo *f, const char *text)
 {
 	const char *at = f->raw;
@@ -431,7 +431,7 @@ static void what_a_lost_batch_defined_is_sent_again(void **state)
 	fifo_remove(&f);
 }
 
-/* What is not kept is reported. */
+/* Definitions past the limit are reported. */
 static void too_many_definitions_are_counted(void **state)
 {
 	enum { NAMES = 2 * SINK_KEPT_MAX / 1000 };
@@ -467,7 +467,7 @@ static void too_many_definitions_are_counted(void **state)
 	fifo_remove(&f);
 }
 
-/* After a flush that could not be sent: the next one can. */
+/* Expects the next flush to succeed after one that failed. */
 static void expect_goes_on(struct sink *sink, struct fifo *f, uint64_t dropped)
 {
 	assert_false(sink_is_off(sink));
@@ -656,7 +656,7 @@ static void a_pipe_is_not_gone_for_who_has_another_root(void **state)
 	put_hello(&sink, 9, INSTANCE);
 	sink_flush(&sink);
 	close(sink.fd);
-	put_kernels(&sink, 5); /* in one batch */
+	put_kernels(&sink, 5); /* all in one batch */
 	assert_int_equal(pthread_create(&thread, NULL, flush_in_root, &sink), 0);
 	pthread_join(thread, NULL);
 	expect_goes_on(&sink, &f, 5);
@@ -711,7 +711,7 @@ static void a_child_writes_nothing(void **state)
 	fifo_remove(&f);
 }
 
-/* Of system calls, which it lets pass. */
+/* A seccomp filter that allows all system calls. */
 static void a_filter_is_set(void **state)
 {
 	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -721,7 +721,7 @@ static void a_filter_is_set(void **state)
 	has_filter = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 		     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 	assert_true(has_filter);
-	guest_begin(); /* as in a container, where files are opened all the same */
+	guest_begin(); /* as in a container; files still open */
 }
 
 /* ---- a file ---- */
@@ -844,7 +844,7 @@ static void only_a_trace_is_continued(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 11);
 	unlink(path);
-	/* it is made, and continued by others */
+	/* a definition is made, and other lines continue it */
 	for (uint32_t i = 1; i <= 3; i++) {
 		assert_int_equal(sink_open_file(&sink, path, i, i), 0);
 		put_hello(&sink, i, i);
@@ -985,7 +985,7 @@ int main(void)
 		cmocka_unit_test(a_header_that_was_cut_short_is_a_beginning),
 		cmocka_unit_test(a_file_that_is_closed_is_opened_again),
 		cmocka_unit_test(a_file_that_is_removed_is_an_error),
-		/* from here on it uses no files apart */
+		/* from here on, files are not opened in a thread */
 		cmocka_unit_test(a_filter_is_set),
 		cmocka_unit_test(files_of_the_program_are_left_alone),
 		cmocka_unit_test(a_lost_reader_turns_it_off_without_a_signal),

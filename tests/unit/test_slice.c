@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which part of a run options name. */
+/* Options that name a part of a run. */
 #include "made_result.h"
 #include "profiler/shape/slice.h"
 

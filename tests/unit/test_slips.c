@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was meant by an option that there is not. */
+/* Suggestions for misspelt options. */
 #include "unit.h"
 #include "profiler/commands/options.h"
 #include "profiler/commands/slips.h"
@@ -44,7 +44,7 @@ static void options_that_begin_so(void **state)
 	(void)state;
 	assert_int_equal(slip_candidates("--counters-", text), 2);
 	assert_string_equal(text, "--counters-kernels or --counters-launches");
-	/* another name of the same option is no other option */
+	/* another name of an option is no other option */
 	assert_int_equal(slip_candidates("--outp", text), 1);
 	assert_string_equal(text, "--output");
 	assert_int_equal(slip_candidates("--nothing", text), 0);

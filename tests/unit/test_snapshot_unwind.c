@@ -27,7 +27,7 @@ static const char source[] =
 	"	call cloning\nrsp_cloning:\n"
 	"	nop\nrsp_nocall:\n"
 	"	add $24,%rsp\n	.cfi_def_cfa_offset 8\n	ret\n	.cfi_endproc\n"
-	/* the same, another function */
+	/* a second function like by_rsp */
 	"	.globl by_rsp2\nby_rsp2:	.cfi_startproc\n"
 	"	sub $40,%rsp\n	.cfi_def_cfa_offset 48\n"
 	"	call *%rax\nrsp2_indirect:\n	call *%rcx\nrsp2_again:\n"
@@ -38,7 +38,7 @@ static const char source[] =
 	"	mov %rsp,%rbp\n	.cfi_def_cfa_register 6\n"
 	"	call *%rax\nrbp_indirect:\n	call bare\nrbp_bare:\n"
 	"	leave\n	.cfi_def_cfa 7,8\n	ret\n	.cfi_endproc\n"
-	/* where a thread starts */
+	/* start of a thread */
 	"	.globl start\nstart:	.cfi_startproc\n	.cfi_undefined rip\n"
 	"	call *%rax\nstart_indirect:\n	call bare\nstart_bare:\n	hlt\n	"
 	".cfi_endproc\n"
@@ -52,13 +52,13 @@ static const char source[] =
 	"	.cfi_offset 16,8\n	nop\n	call *%rax\nloop_call:	nop\n	.cfi_endproc\n"
 	"	.globl broken\nbroken:	.cfi_startproc\n	.cfi_escape 0x0f,3,0x2f,0xfd,0xff\n"
 	"	nop\n	call *%rax\nbroken_call:	nop\n	.cfi_endproc\n"
-	/* so much information that it takes a thousand times as long as others' */
+	/* so much information that parsing takes a thousand times as long */
 	"	.globl slow\nslow:	.cfi_startproc\n"
 	"	.rept 31000\n	.cfi_remember_state\n	.cfi_restore_state\n	.endr\n"
 	"	nop\n	call *%rax\nslow_call:	nop\n	call *%rax\nslow_again:	nop\n	"
 	".cfi_endproc\n"
 	/* assembler without information, in one piece */
-	/* as the C library makes threads: no information from the system call on */
+	/* as the C library makes threads: no information after the system call */
 	"	.globl cloning\ncloning:	.cfi_startproc\n	mov $56,%eax\n	"
 	".cfi_endproc\n"
 	"	syscall\ncloning_pc:	test %rax,%rax\n	jz cloned\n	ret\n"
@@ -67,7 +67,7 @@ static const char source[] =
 	"	.globl bare\nbare:	push %rbp\n	push %rbx\n"
 	"bare_pc:	nop\n	call *%rcx\nbare_indirect:	pop %rbx\n	pop %rbp\n	"
 	"ret\n"
-	/* where the kernel would start it, as a dynamic loader */
+	/* entry point of a dynamic loader, as the kernel starts it */
 	"	.balign 64\n	.globl entry\nentry:	mov %rsp,%rdi\n	call *%rax\nentry_call:	"
 	"mov %rax,%r12\n	and $-16,%rsp\n	call *%rcx\nentry_again:	jmp *%r12\n"
 	"	.balign 64\n"
@@ -294,7 +294,8 @@ static void a_signal_interrupts_at_a_pc_on_any_stack(void **state)
 	assert_true(t->frames[3].is_return_address);
 }
 
-/* From an alternate stack above the thread's, of which nothing was copied. */
+/* The signal came on an alternate stack above the thread's. Nothing of the alternate stack is
+ * copied. */
 static void a_signal_came_on_a_stack_below(void **state)
 {
 	struct thread *t = *state;
@@ -404,7 +405,7 @@ static void interrupted_stack_pointers_that_lead_elsewhere(void **state)
 	}
 }
 
-/* From the interrupted stack no walk comes back. */
+/* A walk does not come back from the interrupted stack. */
 static void a_signals_frame_on_the_interrupted_stack(void **state)
 {
 	uint64_t other[16] = {0};
@@ -428,7 +429,7 @@ static void the_reasons_of_cuts(void **state)
 	struct thread *t = *state;
 
 	run_at(t, at("rsp_nocall"));
-	t->words[3] = at("start_indirect"); /* behind the copy */
+	t->words[3] = at("start_indirect"); /* after the copy */
 	push_data(t, 2);
 	expect_frames(t, UNWIND_SHORT_COPY, "rsp_nocall", NULL);
 	push_data(t, 1);
@@ -492,7 +493,8 @@ static void a_direct_call_of_it_is_the_caller(void **state)
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_bare", "start_indirect", NULL);
 }
 
-/* Also where rbp is the frame pointer of a function further up. */
+/* The rest of a function has its caller, even if rbp is the frame pointer of a function further
+ * up. */
 static void the_rest_of_a_function_has_its_caller(void **state)
 {
 	struct thread *t = *state;
@@ -516,7 +518,7 @@ static void an_indirect_call_is_the_caller(void **state)
 	push(t, at("rsp_indirect"));
 	push_start(t);
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_indirect", "start_indirect", NULL);
-	/* from memory of it: the second time, and with another caller in its place */
+	/* from the cache: the second time, and with another caller in its place */
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_indirect", "start_indirect", NULL);
 	t->words[4002] = at("rsp_bare");
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_bare", "start_indirect", NULL);
@@ -624,7 +626,7 @@ static void the_callers_caller_is_no_rival(void **state)
 		      NULL);
 }
 
-/* One call of by_rbp is over, the other is not: the frame is the same by rbp. */
+/* One of two calls of by_rbp has returned, the other has not: rbp gives one frame for both. */
 static void two_calls_of_one_function_are_one_answer(void **state)
 {
 	struct thread *t = *state;
@@ -680,7 +682,7 @@ static void rbp_that_is_data(void **state)
 	push_data(t, 40);
 	t->registers.value[CFI_RBP] = frame;
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_bare", "start_indirect", NULL);
-	/* or at no return address at all */
+	/* or a word that is no return address */
 	t->words[10] = at("by_rsp");
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_bare", "start_indirect", NULL);
 }
@@ -712,7 +714,7 @@ static void a_pushed_rbp_is_the_callers(void **state)
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rbp_bare", "start_indirect", NULL);
 }
 
-/* Or has left in the register. */
+/* An untouched rbp is the caller's, or was left in the register. */
 static void an_untouched_rbp_is_the_callers(void **state)
 {
 	struct thread *t = *state;
@@ -738,11 +740,11 @@ static void nothing_called_code_at_the_base(void **state)
 	push(t, at("bare_indirect"));
 	push_data(t, 3);
 	expect_frames(t, UNWIND_WHOLE, "rsp_nocall", "bare_indirect", NULL);
-	t->has_base = false; /* there may be more above */
+	t->has_base = false; /* more frames may be above */
 	expect_frames(t, UNWIND_NO_INFORMATION, "rsp_nocall", "bare_indirect", NULL);
 }
 
-/* What the kernel puts at a program's start: the number of arguments, these, the environment. */
+/* Pushes the kernel's initial stack of a program: argument count, arguments, environment. */
 static void push_arguments(struct thread *t, uint64_t count)
 {
 	push(t, count);
@@ -759,7 +761,7 @@ static void nothing_called_an_entry_point(void **state)
 	struct thread *t = *state;
 
 	t->has_base = false;
-	run_at(t, at("entry")); /* at the first instruction */
+	run_at(t, at("entry")); /* before the first instruction */
 	push_arguments(t, 2);
 	expect_frames(t, UNWIND_WHOLE, "entry", NULL);
 	t->used = 0;
@@ -789,7 +791,7 @@ static void nothing_called_an_entry_point(void **state)
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_indirect", "entry_call", NULL);
 }
 
-/* In a library that names an entry point, other code may be there. */
+/* A library that names an entry point may have other code there. */
 static void code_at_an_entry_point_has_a_caller(void **state)
 {
 	struct thread *t = *state;
@@ -817,7 +819,7 @@ static void code_at_an_entry_point_has_a_caller(void **state)
 	expect_frames(t, UNWIND_NO_INFORMATION, "rsp_nocall", "bare_indirect", NULL);
 }
 
-/* As in musl: main has information, what called it has none, nor what called that. */
+/* In musl, main has information; its caller and the caller's caller have none. */
 static void a_library_that_starts_threads_without_information(void **state)
 {
 	struct thread *t = *state;
@@ -871,7 +873,7 @@ static void nor_where_nothing_has_information(void **state)
 	assert_int_equal(t->end, UNWIND_GUESSED);
 }
 
-/* As the ABI has the deepest frame: rbp and the return address are 0, not the latter alone. */
+/* The ABI's deepest frame has rbp and the return address 0, not the return address alone. */
 static void zeros_where_rbp_points(void **state)
 {
 	struct thread *t = *state;

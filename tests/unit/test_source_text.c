@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of the user's files gets into a page: lines around samples, of source alone, within bounds.
- */
+/* Source text in a page: lines around samples, of source files alone, within limits. */
 #include "made_result.h"
 #include "own_folder.h"
 #include <limits.h>
@@ -68,7 +67,7 @@ static void end(void)
 	made_end(&m);
 }
 
-/* Of one path with time at line 1. */
+/* Returns the state of a file with time at line 1. */
 static enum source_state state_of(const char *path)
 {
 	enum source_state state;
@@ -106,7 +105,7 @@ static void lines_around_samples_are_read(void **state)
 	path = in_folder("a.cu");
 	at_line(path, 150, 5);
 	at_line(path, 5, 3);
-	at_line(path, 30, 3); /* its lines overlap with those before */
+	at_line(path, 30, 3); /* lines overlap with earlier ones */
 	read_all();
 	assert_int_equal(list.count, 1);
 	assert_int_equal(list.files[0].state, SOURCE_READ);
@@ -350,7 +349,7 @@ static void root_reads_only_what_all_may(void **state)
 		shell("cp private.cu acl.cu && setfacl -m u:4250:- acl.cu");
 		assert_int_equal(state_of(in_folder("acl.cu")), SOURCE_NOT_FOUND);
 	}
-	/* and as another user it is the kernel that decides */
+	/* for another user, the kernel decides */
 	shell("chmod 640 private.cu && cp private.cu theirs.cu && chmod 400 theirs.cu &&"
 	      "chown 4249 theirs.cu");
 	child = fork();

@@ -52,7 +52,7 @@ static void the_last_that_was_launched_before(void **state)
 	assert_link(l, 100, 200, 0);
 	add(l, 10, 20, 110, 1);
 	add(l, 30, 40, 190, 2);
-	add(l, 150, 160, 198, 3); /* by another thread, meanwhile */
+	add(l, 150, 160, 198, 3); /* another thread's call in that time */
 	assert_link(l, 100, 192, 2);
 	assert_link(l, 100, 186, 2); /* within the clocks' error */
 	assert_link(l, 300, 400, 0);
@@ -69,11 +69,11 @@ static void what_is_not_certain_is_not_linked(void **state)
 
 	(void)state;
 	add(l, 10, 20, 190, 1);
-	assert_unknown(l, 100, 180); /* it seems to have ended later */
-	assert_unknown(l, 187, 200); /* it may have been over */
+	assert_unknown(l, 100, 180); /* a call that seems to end later */
+	assert_unknown(l, 187, 200); /* the call may have been over */
 	assert_unknown(l, 193, 200);
 	assert_link(l, 196, 200, 0);
-	assert_unknown(l, 15, 200); /* its launch went on */
+	assert_unknown(l, 15, 200); /* the launch was still going on */
 	assert_link(l, 9, 200, 0);  /* launched later */
 	add(l, 0, 0, 300, 2);       /* an unknown launch */
 	assert_unknown(l, 100, 300);
@@ -95,8 +95,8 @@ static void what_ended_sooner_or_after_the_call_was_not_waited_for(void **state)
 	add(l, 96, 106, 198, 4); /* after the call, and the clocks' error */
 	add(l, 0, 0, 300, 5);
 	assert_link(l, 100, 192, 3);
-	assert_unknown(l, 100, 193); /* it may have been before that */
-	add(l, 97, 107, 190, 6);     /* at the same time */
+	assert_unknown(l, 100, 193); /* the work may have begun before */
+	add(l, 97, 107, 190, 6);     /* at an equal time */
 	assert_unknown(l, 100, 192);
 	span_links_free(l);
 }

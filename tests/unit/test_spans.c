@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What is written is parsed again, by cJSON. tests/cli/otlp.bats compares it with the schema that
+ * cJSON parses the written spans. tests/cli/otlp.bats compares spans with the schema that
  * OpenTelemetry publishes, in both encodings.
  */
 #include "made_timeline.h"
@@ -422,7 +422,7 @@ static void names_and_stacks(void **state)
 	free(huge);
 }
 
-/* Before the run, and at the end of all time: the run's span is around them. */
+/* Times before the run, and at the end of all time: the run's span includes them. */
 static void odd_times(void **state)
 {
 	cJSON *requests;
@@ -475,7 +475,7 @@ static int refuse(void *context, const void *request, size_t size, uint32_t coun
 	return ++*(int *)context == 2 ? -EPIPE : 0;
 }
 
-/* What was put is counted, and all there is to put. */
+/* After a failure, `written` counts the spans sent before it, and `total` all spans. */
 static void putting_fails(void **state)
 {
 	int calls = 0;

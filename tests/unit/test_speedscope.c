@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written is parsed again, by cJSON. */
+/* cJSON parses the written profiles. */
 #include "made_result.h"
 #include "own_folder.h"
 #include <cjson/cJSON.h>
@@ -361,7 +361,7 @@ static void root_frames_of_places_hide_no_time(void **state)
 	g[0] = made_push(&m, group, "g");
 	f[1] = made_push(&m, RESULT_ROOT, "f");
 	g[1] = made_push(&m, RESULT_ROOT, "g");
-	/* the same frames */
+	/* equal frames */
 	m.stacks[f[1]].frame = m.stacks[f[0]].frame;
 	m.stacks[g[1]].frame = m.stacks[g[0]].frame;
 	add_row(&m, ROW_GPU, f[0], stream, 3);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work without a stack of its own, spread over those of others: every operation, nanosecond and
- * byte is moved once, in the right proportions, whatever the samples claim and however little room
- * there is; and the error that is estimated is the one that is made.
+ * Spreads work without a stack over the stacks of other work. Every operation, nanosecond and byte
+ * moves once, in the right proportions. This holds for any samples and any limits. The estimated
+ * error is the real error.
  */
 #include <math.h>
 #include "unit.h"
@@ -94,7 +94,7 @@ static void by_what_the_samples_stand_for(void **state)
 
 	sample(b, KEY(1, 1, 1), 10, 31, 100);
 	sample(b, KEY(1, 1, 1), 11, 11, 100);
-	sample(b, KEY(1, 1, 1), 12, 1, 100); /* for itself alone */
+	sample(b, KEY(1, 1, 1), 12, 1, 100); /* a sample that stands for itself alone */
 	park(b, KEY(1, 1, 1), 3, 40, 100);
 	spread_finish(&b->spread);
 	expect_work(b->got[10], 30, 3000);
@@ -144,7 +144,7 @@ static void without_samples_others_decide(void **state)
 {
 	struct bench *b = *state;
 
-	/* of thread 3 only the first launch was taken: the others' are by chance */
+	/* thread 3 has a sample of its first launch alone: its other launches go by chance */
 	sample(b, KEY(1, 1, 1), 10, 4, 10);
 	sample(b, KEY(1, 1, 2), 10, 4, 10);
 	sample(b, KEY(1, 1, 2), 11, 3, 10);
@@ -154,7 +154,7 @@ static void without_samples_others_decide(void **state)
 	sample(b, KEY(1, 2, 1), 13, 1, 10);
 	sample(b, KEY(1, 2, 2), 14, 1, 10);
 	park(b, KEY(1, 2, 1), 1, 3, 10);
-	/* and that of others, where it has none */
+	/* a thread without samples uses those of others */
 	park(b, KEY(1, 2, 3), 2, 2, 10);
 	/* nothing at all */
 	park(b, KEY(1, 3, 1), 3, 5, 10);
@@ -204,7 +204,7 @@ static void work_that_takes_no_time(void **state)
 
 /* ---- exact, whatever happens ---- */
 
-/* What was parked, and where. */
+/* Parked work: in total, by place and by base. */
 struct truth {
 	struct spread_work all, of_place[PLACES], of_base[BASES];
 };

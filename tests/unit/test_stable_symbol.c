@@ -111,7 +111,7 @@ static void units_become_what_other_compilers_write(void **state)
 	       "_ZN3ns112_GLOBAL__N_111anon_kernelEPi");
 	expect("_ZN3ns041_GLOBAL__N__ce6f4918_12_rdc_names_cu_main11anon_kernelEPi",
 	       "_ZN3ns012_GLOBAL__N_111anon_kernelEPi");
-	/* of older versions of nvcc */
+	/* older versions of nvcc */
 	expect("_ZN84_GLOBAL__N__60_tmpxft_00007dcf_00000000_11_Distributions_compute_75_cpp1_ii_"
 	       "c3aa7ee643distribution_elementwise_grid_stride_kernelIdEEvT_",
 	       "_ZN12_GLOBAL__N_143distribution_elementwise_grid_stride_kernelIdEEvT_");

@@ -22,7 +22,7 @@ struct bench {
 	struct ledger ledger;
 	struct cut_stacks cut;
 	struct processes processes;
-	struct process *self;  /* this test */
+	struct process *self;  /* the test's process */
 	struct process *other; /* known only from the pipe */
 };
 
@@ -231,7 +231,7 @@ static void a_snapshot_is_unwound(void **state)
 	assert_int_equal(frame_at(b, stack, 0)->kind, FRAME_CODE);
 	for (uint32_t i = 1; i < 4; i++)
 		assert_int_equal(frame_at(b, stack, i)->kind, FRAME_RETURN);
-	/* the same for a recording */
+	/* the recorded frames are equal */
 	assert_int_equal(b->builder.unwound_count, depth_of(b, stack));
 	assert_int_equal(b->builder.unwound[0].address, snapshot->registers[16]);
 	for (uint32_t i = 0; i < b->builder.unwound_count; i++)
@@ -263,7 +263,7 @@ static void the_library_is_one_frame(void **state)
 	snapshot->event.kernel_frames = 1;
 	stack = build(b, NULL, &is_whole);
 	assert_true(is_whole);
-	/* from _start on, with the kernel */
+	/* from _start on, with kernel frames */
 	assert_string_equal(text_of(b, stack), PSEUDO_LIBRARY);
 	assert_int_equal(frame_at(b, stack, 0)->kind, FRAME_MARK);
 	assert_true(depth_of(b, stack) < b->builder.unwound_count);
@@ -299,7 +299,8 @@ static void a_signal_interrupts_the_library(void **state)
 	sigaction(SIGUSR1, &before, NULL);
 	b->builder.library = own_name();
 	text = text_of(b, build(b, NULL, &is_whole));
-	/* here it is of the same file, so it is another visit of the library */
+	/* the library has the test's own file here, so these frames count as another visit of
+	 * the library */
 	rest = strstr(text, PSEUDO_LIBRARY ";");
 	assert_non_null(rest);
 	rest += strlen(PSEUDO_LIBRARY ";");
@@ -323,7 +324,7 @@ static void names_of_the_library(void **state)
 	assert_false(stack_builder_is_library(&b->builder, ""));
 }
 
-/* What was unwound, recorded and replayed is the same stack. */
+/* A stack that is unwound, recorded and replayed stays equal. */
 static void a_recording_of_it_is_the_same(void **state)
 {
 	struct bench *b = *state;
@@ -407,7 +408,7 @@ static void a_thread_in_the_kernel(void **state)
 	}
 	stack = stack_table_outer(b->stacks, stack_table_outer(b->stacks, stack));
 	assert_same_number(stack_table_outer(b->stacks, stack), user);
-	/* which are not part of the unwound frames */
+	/* user frames alone: the call is not among the unwound frames */
 	assert_int_equal(b->builder.unwound_count, depth_of(b, user));
 }
 
@@ -426,7 +427,7 @@ static void the_entry_of_a_function(void **state)
 	assert_int_equal(depth_of(b, stack), depth_of(b, plain));
 	assert_true(ends_with(text_of(b, stack), ";outer_of_test;middle_of_test;cudaLaunchKernel"));
 	assert_int_equal(frame_at(b, stack, 0)->kind, FRAME_API);
-	/* of a process of which nothing is known there is that alone */
+	/* a process without any known mapping has the function's name alone */
 	snapshot->stack_bytes = 0;
 	stack = stack_builder_snapshot(&b->builder, b->other, snapshot, "cudaFree", &is_whole);
 	assert_false(is_whole);
@@ -457,7 +458,8 @@ static void at_a_breakpoint_the_pc_is_behind_it(void **state)
 	assert_int_equal(b->builder.unwound[0].address, snapshot->registers[16]);
 }
 
-/* Its own stack is gone, or not there yet: the name of what it runs stands in its place. */
+/* A process in exec, or at its end, has no stack of its own: the name of its program stands for
+ * it. */
 static void a_process_in_exec_or_at_its_end(void **state)
 {
 	struct bench *b = *state;
@@ -479,13 +481,13 @@ static void a_process_in_exec_or_at_its_end(void **state)
 	b->self->comm = NULL;
 	assert_string_equal(frame_at(b, build(b, NULL, &is_whole), 2)->text, PSEUDO_NO_PROGRAM);
 	snapshot->event.flags = 0;
-	build(b, NULL, &is_whole); /* what is cut for another reason says so */
+	build(b, NULL, &is_whole); /* a stack that is cut for another reason is reported as cut */
 	assert_false(is_whole);
 	snapshot->event.flags = STACK_EVENT_IN_EXEC;
 	stack = build(b, NULL, &is_whole);
 	assert_true(is_whole);
 	assert_string_equal(frame_at(b, stack, 2)->text, PSEUDO_NO_PROGRAM);
-	/* in exec the old stack is there at first */
+	/* in exec, the old stack is there at first */
 	outer_of_test();
 	snapshot->event.flags = STACK_EVENT_IN_EXEC;
 	snapshot->event.kernel_frames = 2;
@@ -609,7 +611,8 @@ static void a_stack_that_was_sent(void **state)
 	assert_string_equal(text_of(b, stack), "nvtx:[unknown];[Python];[unknown];f");
 }
 
-/* What its Python functions call may be elsewhere: it is not cut, but it is counted. */
+/* Functions called from Python may be at another place in the stack: the stack is whole, but
+ * counted. */
 static void a_stack_in_unknown_order_says_so(void **state)
 {
 	struct bench *b = *state;

@@ -38,7 +38,7 @@ static uint64_t hash_in_set(uint32_t number, uint32_t way)
 	return UINT64_C(1) << 48 | (uint64_t)way << 32 | number;
 }
 
-/* It finds those that were there under their own ids, or not at all. */
+/* Launches as a signal handler would. Existing stacks have their ids, or are not found. */
 static void launch_inside(void)
 {
 	for (uint32_t i = 0; i < taken; i++) {
@@ -75,13 +75,13 @@ static void a_handler_may_launch_at_any_time(void **state)
 				}
 			}
 	taken = 0;
-	/* and one that did not come leaves everything */
+	/* without a handler's launch, the stack is kept */
 	fences = 0;
 	stack_cache_keep(&cache, outer, 7);
 	assert_int_equal(id_of(outer), 7);
 }
 
-/* It takes the place of the very stack that is being looked up. */
+/* A handler's launch may replace the stack that is being looked up. */
 static void a_handler_may_launch_in_a_look_up(void **state)
 {
 	(void)state;
@@ -96,7 +96,7 @@ static void a_handler_may_launch_in_a_look_up(void **state)
 	fences = 1;
 	assert_int_equal(id_of(outer), 0);
 	assert_int_equal(id_of(inner), 2);
-	/* before it, or after it, there is nothing to see */
+	/* a handler before or after the lookup has no effect */
 	inner = hash_in_set(3, 1);
 	fences = 1;
 	assert_int_equal(id_of(hash_in_set(2, 0)), 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks by their words: a made-up stack is recognized if it is the same, and only then. */
+/* Stack fingerprints: a made-up stack is recognized if its words are equal, and only then. */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@
 static uint64_t stack[WORDS];
 static uint32_t asked; /* the kernel, for a page */
 
-/* In place of the C library's. */
+/* Stands for the C library's function. */
 long syscall(long number, ...)
 {
 	register long fourth __asm__("r10");
@@ -79,7 +79,7 @@ static uint64_t learn(uint32_t frame, uint32_t count, uint32_t step)
 	return stack_fingerprint_learn(&words, frame_at(frame), offsets, count);
 }
 
-/* The same, by others than those that the test is about. */
+/* Hashes a stack with a fresh table. Leaves the table under test unchanged. */
 static uint64_t hash_at(uint32_t frame, uint32_t count, uint32_t step)
 {
 	struct stack_fingerprint others = words;
@@ -124,8 +124,8 @@ static void each_word_counts(void **state)
 }
 
 /*
- * Neither two words exchanged nor like changes of two may cancel out. Where two differ in their
- * highest bits alone they may, by chance, but then they are no two addresses of one program.
+ * Two exchanged words, or equal changes of two words, do not cancel out. Words that differ only in
+ * their highest bits may collide; addresses of one program do not differ so.
  */
 #define LOW_BITS 36
 static void each_place_counts(void **state)
@@ -186,8 +186,8 @@ static void another_frame_is_not_guessed(void **state)
 	assert_true(stack_fingerprint_guess(&words, frame_at(8)) == 0);
 }
 
-/* Launches of a loop: layouts with the same frame, in an order that repeats. How many guesses
- * are wrong in the end. */
+/* Launches a loop of layouts with one frame, in a repeating order. Returns the number of wrong
+ * guesses in the last round. */
 static uint32_t repeat_order(uint32_t frame)
 {
 	static const uint32_t order[] = {2, 2, 3, 4, 2, 3, 3, 5, 6, 2, 4, 4, 4, 7};
@@ -250,9 +250,9 @@ static uint32_t guess_loops_again(uint32_t frame)
 }
 
 /*
- * What follows a loop is another layout than in the loop: one of the guesses is right. Two a loop
- * are wrong; three where what was launched before and what before that share a place in the table
- * of guesses, which is so at one address in 80.
+ * The layout after a loop differs from those in the loop, and one of the guesses finds it. Two
+ * guesses per loop are wrong. A third is wrong if the last two layouts share a slot of the guess
+ * table. That happens at one address in 80.
  */
 static void the_end_of_a_loop_is_guessed(void **state)
 {
@@ -297,7 +297,8 @@ static void the_deepest(void **state)
 	assert_true(stack_fingerprint_guess(&words, frame_at(0)) == hash);
 }
 
-/* Where rbp's word is on the page below its return address's, and none was there before. */
+/* A saved rbp may be the only word on the page below its return address. That page is not read
+ * once earlier words have changed. */
 static void a_page_between_is_not_read(void **state)
 {
 	enum { PAGE = 4096 / 8 };
@@ -319,7 +320,7 @@ static void a_page_between_is_not_read(void **state)
 	munmap(pages, 4 * 4096);
 }
 
-/* Of a page that cannot be read no word is, unless the last one before it is what it was. */
+/* No word of an unreadable page is read, unless the last word before that page is unchanged. */
 static void unreadable_pages_are_not_read(void **state)
 {
 	enum { PAGE = 4096 / 8, FIRST = PAGE - 10 };
@@ -407,7 +408,7 @@ static void stacks_take_turns(void **state)
 		assert_true(recognize(frame) == hash[turn]);
 	}
 	assert_int_equal(asked, STACKS - 1);
-	/* but for more and more of them, and for one that has come to be forgotten */
+	/* each new stack is asked for, and so is one that was forgotten */
 	for (uint32_t i = 0; i < 100; i++) {
 		pages[FIRST + 8] = 1000 + i;
 		assert_true(recognize(frame) != 0);
@@ -419,7 +420,10 @@ static void stacks_take_turns(void **state)
 	munmap(pages, 2 * 4096);
 }
 
-/* What only a wrong guess has read, or known stacks have each a part of, is no known stack. */
+/*
+ * A stack is not known if only a wrong guess has read the stack. Nor is it known if its parts
+ * belong to several known stacks.
+ */
 static void what_was_no_stack_is_asked_for(void **state)
 {
 	enum { PAGE = 4096 / 8, FIRST = PAGE - 10 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which launches have a stack, on a clock that the test keeps: whatever loops and phases a program
- * has, what the taken ones stand for adds up to all, for each place; the limit holds; and a kernel
- * that is launched seldom keeps all of its stacks.
+ * Sampling of launch stacks, on a clock that the test controls. For each place, the weights of
+ * taken stacks add up to all launches, whatever loops and phases a program has. The limit holds. A
+ * kernel that is seldom launched keeps all of its stacks.
  */
 #include "unit.h"
 #include "cupti_trace/launch/stack_sampler.h"
@@ -19,8 +19,9 @@ struct thread {
 	struct stack_sampler sampler;
 	struct prng prng;
 	uint64_t now_ns, tick_ns, spent_ns;
-	uint32_t stack_ns; /* what taking one costs */
-	/* by place; `squares`: of the errors of each launch, for their sum's standard deviation */
+	uint32_t stack_ns; /* cost of taking one stack */
+	/* sums by place; `squares`: squared errors of each launch, for the sum's standard
+	 * deviation */
 	double launches[PLACES], taken[PLACES], stands[PLACES], squares[PLACES];
 };
 
@@ -43,7 +44,7 @@ static void free_thread(struct thread *t)
 	free(t);
 }
 
-/* What the program itself does for so long. */
+/* Advances the clock by the program's own work. */
 static void pass(struct thread *t, uint64_t ns)
 {
 	t->now_ns += ns;
@@ -77,14 +78,15 @@ static uint32_t launch(struct thread *t, uint64_t kernel, uint32_t place)
 	return n;
 }
 
-/* What the taken ones stand for is what there was, within 5 standard deviations. */
+/* Expects the weights of taken stacks to be the number of launches, within 5 standard
+ * deviations. */
 static void expect_unbiased(const struct thread *t, uint32_t places)
 {
 	for (uint32_t i = 0; i < places; i++) {
 		double error = t->stands[i] - t->launches[i];
 
 		EXPECT(&t->prng, error * error <= 25 * t->squares[i]);
-		/* and that says something */
+		/* the bound is meaningful */
 		EXPECT(&t->prng, t->squares[i] < 0.01 * t->launches[i] * t->launches[i]);
 	}
 }
@@ -106,7 +108,7 @@ static void all_are_taken_while_that_is_cheap(void **state)
 	free_thread(t);
 }
 
-/* At any period, from any of its beginnings. */
+/* No loop of any period, from any start, is in step with the sampling. */
 static void no_loop_is_in_step(void **state)
 {
 	static const uint32_t loop[] = {0, 1, 0, 2};

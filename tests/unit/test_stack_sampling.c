@@ -54,7 +54,7 @@ static void threads_learn_from_those_before(void **state)
 	assert_in_range(all, 200, 200 * 4);
 }
 
-/* In ticks of the flusher, where nothing costs any more: all have a stack again. */
+/* Launches once per tick, after fast launches. Stacks cost nothing then, so each launch has one. */
 static void *launch_slowly(void *count)
 {
 	bool is_timed;

@@ -222,7 +222,7 @@ static void many_stacks_are_preserved(void **state)
 	stack_table_free(t);
 }
 
-/* Of any depth: it continues where the outer one ends. */
+/* A stack of any depth continues where the outer stack ends. */
 static void a_stack_below_another(void **state)
 {
 	static const uint32_t depths[] = {0, 1, 2, 100, 1023, 1024, 1025, 2048, 5000};
@@ -268,7 +268,7 @@ static void excess_stacks_become_one(void **state)
 	first = add(t, frames, 5).number;
 	for (uint32_t i = 0; i < 100; i++) {
 		frames[0] = code(2, i, FRAME_CODE);
-		/* there is room for three more, of this frame alone */
+		/* room for three more stacks of this frame alone */
 		assert_int_equal(same_id(add(t, frames, 5), STACK_NOT_KEPT), i >= 3);
 	}
 	assert_int_equal(stack_table_count(t), 10);
@@ -285,7 +285,7 @@ static void excess_stacks_become_one(void **state)
 		frames[i] = code(3, i, FRAME_CODE);
 	assert_same_number(add(t, frames, 5), STACK_NOT_KEPT);
 	assert_int_equal(stack_table_refused(t), 98);
-	/* those that are there stay */
+	/* existing stacks stay */
 	for (uint32_t i = 0; i < 5; i++)
 		frames[i] = code(1, i, FRAME_CODE);
 	assert_int_equal(add(t, frames, 5).number, first);
@@ -293,7 +293,7 @@ static void excess_stacks_become_one(void **state)
 	stack_table_free(t);
 }
 
-/* Also while there is room again: it would look as if that stack had been all there is. */
+/* Nothing is added below a dropped stack, even with room again: that stack would look complete. */
 static void nothing_is_added_below_one_that_is_not_kept(void **state)
 {
 	struct stack_table *t = stack_table_new();
@@ -400,7 +400,7 @@ static void stacks_are_kept_as_a_whole_or_not(void **state)
 	}
 }
 
-/* What is left has the same frames and the order of before, and what went gives its bytes back. */
+/* Kept stacks keep their frames and their order. Forgotten stacks free their bytes. */
 static void stacks_that_are_not_in_use_are_forgotten(void **state)
 {
 	(void)state;
@@ -436,7 +436,7 @@ static void stacks_that_are_not_in_use_are_forgotten(void **state)
 			kept++;
 			assert_true(now <= stacks[i]);
 			assert_true(holds(t, STACK_ID(now), STACK_EMPTY, frames[i], depth[i]));
-			/* and it is found again */
+			/* the stack is found again */
 			assert_int_equal(add(t, frames[i], depth[i]).number, now);
 		}
 		assert_true(kept || stack_table_count(t) == 2);

@@ -60,7 +60,7 @@ static uint32_t reason(struct split *s, uint32_t outer, const char *name, uint64
 
 static void shares_are_by_kernel_reason_and_line(void **state)
 {
-	/* of two merged runs */
+	/* places of two merged runs */
 	struct stall_place list[] = {
 		{"[GPU_Kernel]chase", "[selected]", 0xb0, 3},
 		{"[GPU_Kernel]chase", "[stall: long scoreboard]", 0xb0, 25},
@@ -93,8 +93,7 @@ static void shares_are_by_kernel_reason_and_line(void **state)
 	assert_string_equal(report_cell(f, 0, "lines")->text, "k.cu:12 (75.0 %), k.cu:20 (25.0 %)");
 	assert_string_equal(report_cell(f, 0, "instructions")->text,
 			    "+0xa0 (30.0 %), +0xb0 (25.0 %), +0x0 (5.0 %)");
-	assert_string_equal(report_cell(f, 1, "instructions")->text,
-			    ""); /* their sum is not known */
+	assert_string_equal(report_cell(f, 1, "instructions")->text, ""); /* the sum is unknown */
 	assert_int_equal(report_cell(f, 1, "ns")->number, 100);
 	assert_string_equal(report_cell(f, 1, "reason")->text, "selected");
 	assert_string_equal(report_cell(f, 1, "lines")->text, "");

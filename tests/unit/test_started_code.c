@@ -61,7 +61,7 @@ static void scripts(void **state)
 	STARTS("python3 /home/u/app.pyz", "/home/u/app.pyz ", "/home/u/app.pyz/__main__.py");
 	/* a script that is run as a program */
 	STARTS("/home/u/tools/x.py", "/home/u/tools ", "/home/u/tools/x.py");
-	/* of which nothing ran but what it started */
+	/* a shell script that ran nothing but its commands */
 	STARTS("bash /home/u/proj/run.sh", "/home/u/proj ", "/home/u/proj/x.py");
 	STARTS("python3 /x.py", "/ ", "/x.py");
 	/* data is not started */
@@ -159,7 +159,7 @@ static bool note_program(void *context, const char *module)
 	return note(NULL, module);
 }
 
-/* A program that lies elsewhere than its sources, beside a library of the same ones. */
+/* A program outside of its sources' folder, next to a library of these sources. */
 static void programs_have_sources(void **state)
 {
 	struct frame_info frames[] = {

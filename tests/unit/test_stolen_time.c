@@ -15,8 +15,8 @@
 #define EVERY STOLEN_TIME_EVERY_NS
 #define LASTS STOLEN_TIME_LASTS_NS
 
-static const char *text = ""; /* of /proc/stat; NULL: there is none */
-static const char *fifo;      /* in its place */
+static const char *text = ""; /* content of /proc/stat; NULL: no such file */
+static const char *fifo;      /* in place of the text */
 static unsigned reads;
 
 /* libc's for the library, too */
@@ -76,14 +76,14 @@ static void what_is_stolen_counts_for_a_while(void **state)
 	assert_int_equal(reads, 1);
 	now += EVERY;
 	assert_true(stolen_time_seen(now));
-	assert_true(stolen_time_seen(now + LASTS - 1)); /* it is read again, and is the same */
+	assert_true(stolen_time_seen(now + LASTS - 1)); /* read again, with an equal value */
 	assert_int_equal(reads, 3);
 	assert_false(stolen_time_seen(now + LASTS));
 	text = "cpu  1 2 3 4 5 6 7 9 9 10\n";
 	now += LASTS + EVERY;
 	assert_true(stolen_time_seen(now));
 	assert_false(stolen_time_seen(now + LASTS));
-	/* what cannot be read may be anything */
+	/* an unreadable file may hide stolen time */
 	now += LASTS + EVERY;
 	text = NULL;
 	assert_true(stolen_time_seen(now));
@@ -91,7 +91,7 @@ static void what_is_stolen_counts_for_a_while(void **state)
 	assert_true(stolen_time_seen(now + LASTS));
 	text = "";
 	assert_true(stolen_time_seen(now + 2 * LASTS));
-	/* in a program's own root folder it may be a file whose opening would block */
+	/* a program's own root folder may have a file whose opening would block */
 	put_fifo();
 	assert_true(stolen_time_seen(now + 3 * LASTS));
 }

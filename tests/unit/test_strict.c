@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was lost: the reasons of --strict, and the report. */
+/* Losses: the reasons of --strict, and the report. */
 #include "unit.h"
 #include "profiler/report/strict.h"
 
@@ -29,7 +29,7 @@ static void an_exact_run_passes(void **state)
 	/* none of these is a loss */
 	l.bounds.truncated = 5;
 	l.bounds.folded_ranges = 5;
-	l.gpu.unseen_nodes = 5; /* their time is in the profile */
+	l.gpu.unseen_nodes = 5; /* the time is in the profile */
 	assert_true(check(LOG_NORMAL, &l));
 	assert_string_equal(captured.text, "");
 }
@@ -69,7 +69,7 @@ static void each_reason_is_reported(void **state)
 	REASON(l.gpu.unknown_kinds = 14, "CUPTI records of an unknown kind: 14");
 	REASON(l.pipe.without_cupti = 2, "processes without GPU time: 2");
 	REASON(l.calls.processes = 3, "processes without GPU time: 3");
-	/* the same ones, counted by both */
+	/* processes that both counters count */
 	REASON((l.calls.processes = 3, l.pipe.without_cupti = 2), "processes without GPU time: 3");
 	REASON(l.processes.never_started = 4, "processes in which tracing never started: 4");
 	REASON(l.bounds.stacks = 15, "stacks past the limit on distinct stacks: 15");
@@ -91,7 +91,7 @@ static const char *report(const struct ledger *ledger)
 	return capture_end(&captured);
 }
 
-/* What is incomplete is no loss, but "nothing" does not stand beside it. */
+/* Incomplete data is no loss, but excludes the word "nothing". */
 static void the_report_tells_losses_from_what_is_incomplete(void **state)
 {
 	struct ledger l = {.gpu = {.sums = 9, .equal = 9}};
@@ -115,7 +115,7 @@ static void several_reasons_are_all_reported(void **state)
 {
 	const struct ledger l = {.gpu = {.unmatched = 1, .bad_times = 1}, .pipe = {.malformed = 1}};
 	const int levels[] = {LOG_NORMAL,
-			      LOG_ERRORS}; /* with -q, too: an exit status has its reason */
+			      LOG_ERRORS}; /* with -q, too: an exit status needs a reason */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {

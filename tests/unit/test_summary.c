@@ -244,7 +244,7 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 	b->measure.samples_cpu = false;
 	assert_string_equal(report(b),
 			    "profile: the command did not use CUDA: the profile is empty\n");
-	/* where processes were not watched, that is not known */
+	/* without a watch on processes, the reason is not known */
 	b->ledger.processes.unwatched = 1;
 	assert_string_equal(report(b),
 			    "profile: no process sent GPU work: the command did not use CUDA, or "
@@ -254,7 +254,7 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 }
 
 /* Alone, and beside others that were. */
-/* Its own, with what to do; and what all of them have in common is not said twice. */
+/* Each cause has a line of its own, with advice. Common words are not repeated. */
 static void each_cause_has_a_line(struct bench *b)
 {
 	char line[128];
@@ -303,7 +303,7 @@ static void processes_that_were_not_traced(void **state)
 	};
 
 	CHECK_COUNTS(b, NOTHING, cases);
-	/* with the cause, as far as it is known */
+	/* the cause, as far as known */
 	b->ledger.processes.untraced = 3;
 	b->ledger.processes.unsure[UNTRACED_NOT_KNOWN] = 1;
 	b->ledger.processes.unsure[UNTRACED_OTHER_LIBC] = 2;
@@ -447,7 +447,8 @@ static void missing_operations(void **state)
 			    "  2 operations were sent but did not arrive\n");
 }
 
-/* Of stacks without their Python functions, those that nobody could read have their own line. */
+/* Stacks without Python functions have a line of their own if nobody could read their
+ * interpreter. */
 static void python_functions_that_may_not_be_read(void **state)
 {
 	struct bench *b = *state;
@@ -514,7 +515,7 @@ static void a_known_bug_of_cupti(void **state)
 	struct bench *b = *state;
 
 	b->ledger.pipe.graph_time_bugs = 1;
-	assert_string_equal(report(b), NOTHING); /* it did not show */
+	assert_string_equal(report(b), NOTHING); /* no effect on the report */
 	b->ledger.gpu.bad_times = 3;
 	expect_line(b, NOTHING "  3 operations have no usable timestamps and count as 0 ns\n",
 		    "  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
@@ -552,7 +553,7 @@ static void waits(void **state)
 
 	b->ledger.calls.waits = 1;
 	b->ledger.calls.wait_ns = 1500000;
-	assert_string_equal(report(b), NOTHING); /* not requested */
+	assert_string_equal(report(b), NOTHING); /* samples were not requested */
 	b->measure.waits = true;
 	expect_line(b, NOTHING, "Waits: 1 call, 1.500 ms\n");
 	b->ledger.calls.wait_computed_ns = 250000;
@@ -583,7 +584,7 @@ static void times_off_the_cpu(void **state)
 	wall->threads = 1;
 	wall->switches = 1;
 	wall->ran_ns = 1000000;
-	assert_string_equal(report(b), NOTHING); /* not requested */
+	assert_string_equal(report(b), NOTHING); /* waits were not requested */
 	b->measure.wall = true;
 	expect_line(b, NOTHING,
 		    "Wall: 1 thread, 1.000 ms: 1.000 ms on a CPU, 0 ns blocked, 0 ns runnable\n"
@@ -609,7 +610,7 @@ static void times_off_the_cpu(void **state)
 		    "too many at once, or they ended last\n");
 }
 
-/* Where CUPTI cannot be used. */
+/* Without CUPTI, the report shows timed calls. */
 static void calls_that_were_timed(void **state)
 {
 	static const struct count_case cases[] = {
@@ -721,7 +722,7 @@ static void losses_on_the_way(void **state)
 	CHECK_COUNTS(*state, NOTHING, cases);
 }
 
-/* By what ended them: a signal, _exit or exec, or nobody knows what. */
+/* Ends of programs: by a signal, _exit or exec, or unknown. */
 static void ends_of_programs(void **state)
 {
 	struct bench *b = *state;
@@ -760,7 +761,7 @@ static void print_slow(char *line, size_t size, uint64_t ns)
 		 (double)ns / 1e9, GPU_WIRE_TIMEOUT_MS / 1000);
 }
 
-/* Only where something was lost, and by so long a time, is it the profiler's fault. */
+/* The profiler was slow only if something was lost, for this long a time. */
 static void when_the_profiler_itself_was_slow(void **state)
 {
 	struct bench *b = *state;
@@ -990,7 +991,7 @@ static void names_that_are_missing(void **state)
 	assert_string_equal(report_unnamed(b, &u),
 			    "profile: inlined functions are missing in 2 files: debug information "
 			    "of /opt/app is in .dwo files: build without -gsplit-dwarf\n");
-	u.unread_kind = 99; /* of a damaged capture */
+	u.unread_kind = 99; /* an unknown kind, from a damaged capture */
 	assert_string_equal(report_unnamed(b, &u), "");
 	b->log.level = LOG_ERRORS;
 	u.stuck = 1;
@@ -1027,7 +1028,7 @@ static void the_written_output(void **state)
 	w.unit = "us";
 	assert_string_equal(report_written(b, &w),
 			    "Wrote 1 stack (1 us: 1 CPU, 0 GPU) to app.folded\n");
-	/* of another rate */
+	/* a run with another sampling rate */
 	b->totals.sample_ns = 1003009;
 	w.unit = "samples";
 	assert_string_equal(report_written(b, &w),
@@ -1074,7 +1075,7 @@ static void waits_and_calls_are_written_too(void **state)
 						.exact_ns = 1}};
 
 	b->totals.sample_ns = 20000000;
-	/* what there is is named, also where runs of several kinds were merged */
+	/* all kinds of rows are named, also in a merge of runs of several kinds */
 	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 x 20 ms: 1 CPU, 2 GPU, 3 "
 						   "waiting, 4 in CUDA calls) to x\n");
 	b->measure.waits = true;
@@ -1131,7 +1132,7 @@ static void an_empty_profile_says_why(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-/* From a hundred samples on, or where it lacks. */
+/* Sampled and used time are compared from a hundred samples on, or if time is missing. */
 static void sampled_time_is_compared_with_used_time(void **state)
 {
 	struct bench *b = *state;
@@ -1147,7 +1148,7 @@ static void sampled_time_is_compared_with_used_time(void **state)
 	assert_non_null(strstr(captured.text, "\nCPU: 2.000 s used, 1.980 s sampled (99 %)\n"));
 	assert_null(strstr(captured.text, "has no sample"));
 	b->ledger.cpu.samples = 80;
-	assert_null(strstr(report(b), "has no sample")); /* it may be chance */
+	assert_null(strstr(report(b), "has no sample")); /* a difference by chance */
 	b->ledger.cpu.used_ns = 4000000000;              /* more than was waited for */
 	b->ledger.cpu.not_sampled_ns = 640000000;
 	assert_non_null(strstr(report(b),
@@ -1157,13 +1158,13 @@ static void sampled_time_is_compared_with_used_time(void **state)
 	b->ledger.cpu.not_sampled_ns = 200000000;
 	assert_null(strstr(report(b), "has no sample"));
 	b->ledger.cpu.not_sampled_ns = 640000000;
-	b->ledger.cpu.dropped = 16; /* not most of it */
+	b->ledger.cpu.dropped = 16; /* less than most of it */
 	assert_non_null(
 		strstr(report(b), "\nprofile: 16 % of the CPU time has no sample: time in "));
 	b->ledger.cpu.dropped = 17;
 	assert_non_null(strstr(report(b), "\nprofile: 16 % of the CPU time has no sample: samples "
 					  "were dropped, see below\n"));
-	b->ledger.cpu.samples = b->ledger.cpu.in_calls = 0; /* what threads ran has no sample */
+	b->ledger.cpu.samples = b->ledger.cpu.in_calls = 0; /* time on the CPU, but no sample */
 	b->measure.wall = true;
 	assert_non_null(strstr(report(b), "\nCPU: 4.000 s used, 0.000 s sampled (0 %)"));
 	b->measure.samples_cpu = false;
@@ -1181,7 +1182,7 @@ static void what_it_cost(void **state)
 		.program_ns = 145000000, .kernel_ns = 90500, .pipe_bytes = 3 << 19};
 	capture_begin(&captured);
 	summary_report_cost(&b->log, &b->totals);
-	/* of two programs one was killed; of none the cost is known */
+	/* one of two programs is killed; the cost is known of no program */
 	b->ledger.pipe.processes = 2;
 	b->ledger.pipe.without_goodbye = 1;
 	summary_report_cost(&b->log, &b->totals);

@@ -8,7 +8,7 @@
 #include "unit.h"
 #include "profiler/run/supervisor.h"
 
-/* What supervisor, worker and test see of each other. */
+/* Memory that supervisor, worker and test share. */
 struct shared {
 	volatile pid_t worker, target;
 	volatile int step; /* the worker has come this far */
@@ -32,7 +32,7 @@ static void take_a_moment(void)
 	usleep(1000);
 }
 
-/* In the worker: until the test releases it; records signals meanwhile. */
+/* Runs in the worker until the test releases it. Records signals in the meantime. */
 static void note_signals(const struct supervisor_link *link, struct shared *shared)
 {
 	struct supervisor_signal signal;
@@ -55,7 +55,7 @@ static void come_to(const struct supervisor_link *link, struct shared *shared, i
 	}
 }
 
-/* In the test. */
+/* Waits, in the test, for a step of the worker. */
 static void wait_for_step(const struct run *r, int step)
 {
 	while (r->shared->step < step)
@@ -106,7 +106,7 @@ static void start_as(struct run *r, const struct identity *identity, supervisor_
 		setpgid(0, 0);
 		_exit(supervisor_run(&log, identity, NULL, work, r->shared));
 	}
-	wait_for_step(r, 1); /* then it is in its process group, and signals are taken */
+	wait_for_step(r, 1); /* the worker is in its process group, and signals are recorded */
 }
 
 static void start(struct run *r, supervisor_work work)
@@ -173,10 +173,10 @@ static void signals_reach_the_worker_once(void **state)
 	(void)state;
 	start(&r, take_signals);
 	for (int i = 0; i < count; i++) {
-		/* to one, and to all of the group: the worker's own does not count */
+		/* sent to one process, or to the group: the worker's own signal does not count */
 		assert_int_equal(i % 2 ? kill(r.pid, sent[i]) : kill(-r.pid, sent[i]), 0);
 		wait_for_signals(&r, i + 1);
-		assert_int_equal(r.shared->signals[i], sent[i]); /* and not the terminal's */
+		assert_int_equal(r.shared->signals[i], sent[i]); /* and no SIGINT of the terminal */
 	}
 	assert_int_equal(r.shared->count, count);
 	let_go(&r, 1);
@@ -184,7 +184,7 @@ static void signals_reach_the_worker_once(void **state)
 	assert_exit(&r, 3);
 }
 
-/* As nohup and shells without job control leave them. */
+/* Signals ignored by nohup, and by shells without job control, stay ignored. */
 static void ignored_signals_stay_ignored(void **state)
 {
 	struct run r;
@@ -216,7 +216,7 @@ static int be_stuck(const struct supervisor_link *link, void *context)
 	shared->worker = getpid();
 	target = fork();
 	if (target == 0) {
-		close(link->reports); /* as exec does */
+		close(link->reports); /* closed, as by exec */
 		while (true)
 			pause();
 	}
@@ -228,7 +228,7 @@ static int be_stuck(const struct supervisor_link *link, void *context)
 	return 0;
 }
 
-/* It has ended, and perhaps nobody has waited for it yet. */
+/* Waits until the process has ended, perhaps as a zombie. */
 static void wait_until_gone(pid_t pid)
 {
 	char path[64], text[512];
@@ -370,7 +370,7 @@ static void the_worker_is_killed(void **state)
 	start(&r, take_signals);
 	let_go(&r, 1);
 	finish(&r);
-	assert_int_equal(access(path, F_OK), 0); /* it has not reported this as its folder */
+	assert_int_equal(access(path, F_OK), 0); /* the worker has not reported this folder */
 
 	memset(&r, 0, sizeof(r));
 	r.shared = mmap(NULL, sizeof(*r.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -399,7 +399,7 @@ static int leave(const struct supervisor_link *link, void *context)
 
 	(void)link;
 	shared->step = 1;
-	_exit(0); /* as a library might */
+	_exit(0); /* as a library might do */
 }
 
 static void the_worker_exits_silently(void **state)
@@ -441,7 +441,7 @@ static void the_supervisor_is_killed(void **state)
 	assert_true(WIFSIGNALED(r.status));
 }
 
-/* It has reported the status, and then one of its threads does not end. */
+/* The worker has reported the status, but one of its threads does not end. */
 static void a_worker_that_does_not_end_when_done(void **state)
 {
 	struct log log = {.level = LOG_NORMAL};
@@ -479,7 +479,7 @@ static bool supervisor_has(const char *line)
 	return strstr(text, line) != NULL;
 }
 
-/* It is stopped for some moments. */
+/* Stops the supervisor for some moments. */
 static void hold_supervisor(void)
 {
 	pid_t supervisor = getppid();

@@ -36,7 +36,7 @@ static bool is_known_element(const char *name, size_t length)
 	return false;
 }
 
-/* Behind an entity at `c`; text has no other '&'. */
+/* Returns the position after an entity at `c`. The text has no other '&'. */
 static const char *skip_entity(const char *c)
 {
 	static const char *const known[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole library on real processes, and on made-up ones whose pids no kernel hands out, so that
- * nothing can be read from /proc for them.
+ * The whole library on real processes, and on made-up ones. No kernel gives out the pids of made-up
+ * processes, so nothing can be read from /proc for them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,7 +193,7 @@ static void test_given_kallsyms(void **state)
 	symbolizer_set_kallsyms(s, fd);
 	ref = symbolizer_locate_kernel(s, 0xffffffff81000010);
 	assert_string_equal(symbolizer_name(s, ref, false), "given_function");
-	assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was taken */
+	assert_int_equal(fcntl(fd, F_GETFD), -1); /* the descriptor was taken over */
 	symbolizer_free(s);
 
 	s = symbolizer_new();
@@ -225,7 +225,7 @@ static void test_fork_exec_exit(void **state)
 	assert_string_equal(name_at(s, child, at), "b_function");
 	assert_string_equal(name_at(s, parent, at), "a::f");
 
-	/* The same code in both is the same code_ref. */
+	/* Equal code in both spaces has one code_ref. */
 	map_library(s, child, "a.so", 0x70000);
 	assert_memory_equal((&(struct code_ref[]){symbolizer_locate(s, parent, at)}),
 			    (&(struct code_ref[]){symbolizer_locate(s, child, at + 0x60000)}),
@@ -318,7 +318,7 @@ static void test_a_replaced_file_gives_no_wrong_names(void **state)
 	end(s);
 }
 
-/* Of 64 bytes each: described by .eh_frame, not described, described; a symbol for none of them. */
+/* Three functions without symbols, 64 bytes each: the first and the third are in .eh_frame. */
 static void functions_without_a_symbol_are_told_apart(void **state)
 {
 	static const char source[] =
@@ -402,7 +402,7 @@ static void test_a_living_process_with_a_deleted_file(void **state)
 	assert_true(ref.module > MODULE_JIT);
 	assert_null(strstr(symbolizer_module_path(s, ref.module), "deleted"));
 	end_child(pid);
-	/* It is known until its end is reported. */
+	/* A process is known until its end is reported. */
 	after = symbolizer_locate(s, space, start + at);
 	assert_memory_equal(&ref, &after, sizeof(ref));
 	assert_int_equal(symbolizer_snapshot(s, space), -ESRCH);
@@ -517,7 +517,7 @@ static void test_jit_code(void **state)
 	FILE *file;
 
 	(void)state;
-	/* Also a file that is not ELF, like a Java or .NET image. */
+	/* A file that is not ELF, like a Java or .NET image, is a module, too. */
 	shell("head -c 8192 /dev/zero > image");
 	describe(&m, "image", 0x5000, 0x1000, 0);
 	assert_int_equal(symbolizer_map(s, ghost, &mapping), 0);
@@ -541,7 +541,7 @@ static void test_jit_code(void **state)
 	end(s);
 }
 
-/* The same names, whether places are named one by one or all at once. */
+/* Naming places one by one or all at once gives equal names. */
 static void test_names_wanted_together(void **state)
 {
 	struct symbolizer *one = begin(), *all = symbolizer_new();
@@ -625,7 +625,8 @@ static void name_in_many(struct symbolizer *s, uint64_t text)
 		assert_string_equal(symbolizer_name(s, refs[i], false), "in_many");
 }
 
-/* On a busy machine a file of an earlier test may be closed meanwhile: then once more. */
+/* On a busy machine, a file of an earlier test may be closed in the meantime: the test tries
+ * again. */
 static void test_many_files(void **state)
 {
 	unsigned int before, after;

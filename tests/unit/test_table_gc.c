@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last seconds of a run (--last) beside the same run of which that part alone is recorded
- * (--delay, -d), and beside sums that the test keeps itself: whatever is forgotten meanwhile, what
- * is left is the same. And a long run does not grow. The modules are built into this test, with
- * little room.
+ * Compares the last seconds of a run (--last) with a run of that part alone (--delay, -d). The
+ * test's own sums are a third source. All agree, whatever is forgotten in the meantime, and a long
+ * run does not grow. The modules are built into this test, with small limits.
  */
 #define FLIGHT_RECORDER_PIECE 32u
 #define FLIGHT_RECORDER_BYTES (64u * (24 + 64 * FLIGHT_RECORDER_PIECE))
@@ -25,7 +24,7 @@ enum {
 	THREADS = 5,
 	KERNELS = 6,
 	LATE = 64,         /* operations whose record has not come */
-	BEGIN_NS = 1000000 /* of the run */
+	BEGIN_NS = 1000000 /* start of the run */
 };
 
 static const char *const kernels[KERNELS] = {"k0", "k1", "k2", "k3", "k4", "k5"};
@@ -33,7 +32,7 @@ static const char *const kernels[KERNELS] = {"k0", "k1", "k2", "k3", "k4", "k5"}
 /* ---- a run ---- */
 
 struct operation {
-	uint32_t slot; /* of its process */
+	uint32_t slot; /* slot of its process */
 	uint32_t kernel, correlation;
 	uint64_t start_ns, ns, node;
 };
@@ -44,7 +43,7 @@ struct program {
 	uint32_t correlation, stack;
 };
 
-/* All that a run has besides what is collected. It is the same in each play with one seed. */
+/* State of a run besides the collected data. Equal seeds give equal states. */
 struct play {
 	struct prng p;
 	struct collect *c;
@@ -54,7 +53,7 @@ struct play {
 	pid_t next_pid;
 	struct operation late[LATE];
 	uint32_t late_count;
-	/* what began in the window, by kernel; and before */
+	/* work that begins in the time range, by kernel; work before it */
 	struct time_range time_range;
 	uint64_t ns[KERNELS], count[KERNELS], before, after;
 };
@@ -303,7 +302,7 @@ static void print_stack(FILE *out, const struct stack_table *stacks, uint32_t st
 	}
 }
 
-/* With the names that outputs would have. */
+/* Prints a place with the names that outputs have. */
 static void print_place(FILE *out, const struct collected *k, uint32_t number)
 {
 	const struct place *place = &k->places->list[number];
@@ -466,7 +465,7 @@ static void the_last_seconds_are_those_of_the_part(void **state)
 		assert_true(timelines[0] && timelines[1]);
 		last = part = (struct play){.time_range = {0}};
 		play(&last, p.seed, begin_run(last_ns, NULL, timelines[0], shares), steps);
-		/* of a moment that is over: what came since is not in it */
+		/* the end of the time range is past: later work is outside */
 		time_range.to_ns = last.now_ns - prng_below(&p, 2) * prng_below(&p, 20000);
 		collect_set_time_range(last.c, &time_range);
 		forgotten += last.c->gc.times;
@@ -482,7 +481,7 @@ static void the_last_seconds_are_those_of_the_part(void **state)
 		collect_finish(part.c, time_range.to_ns);
 		k = collect_results(part.c);
 		b = dump(&k);
-		if (!shares) /* where shares are equal, numbers of stacks decide */
+		if (!shares) /* with equal shares, the numbers of stacks decide the order */
 			expect_equal(p.seed, &a, &b);
 		expect_sums(&part, &k);
 		k = collect_results(last.c);
@@ -538,7 +537,7 @@ static void a_long_run_does_not_grow(void **state)
 	timeline_free(timeline);
 }
 
-/* What has no usable times counts as of when it came. */
+/* An operation without usable times counts at its time of arrival. */
 static void operations_without_times_count_as_of_their_arrival(void **state)
 {
 	struct collect *c = begin(1000, NULL, NULL);

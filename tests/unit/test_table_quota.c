@@ -27,7 +27,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define MOST_MIB 500
 
-static struct symbolizer *s; /* of the process of its own */
+static struct symbolizer *s; /* used in a child process */
 static struct address_space *ghost;
 static uint64_t next_start;
 
@@ -170,7 +170,7 @@ static void name_sparse(void)
 	for (int i = 0; i < 3; i++) {
 		snprintf(file, sizeof(file), "sparse%d.so", i);
 		make_sparse(file, 500 * MIB, 500 * MIB);
-		/* What is of use is used. */
+		/* A usable file is still used. */
 		EXPECT(strcmp(name_in(file, 8), "fallback") == 0);
 	}
 	EXPECT(symbolizer_stats(s).refused == 3);
@@ -182,7 +182,7 @@ static void sparse_files(void **state)
 	in_own_process(name_sparse);
 }
 
-/* As large as is allowed, and many: each is read, and no more is kept than is allowed. */
+/* Names many files of the largest size. Each is read, and no more is kept than the limit. */
 static void name_many_large(void)
 {
 	char file[32];
@@ -303,7 +303,7 @@ static void name_explosive(void)
 	EXPECT(strlen(symbolizer_name(s, ref, false)) > 20000);
 	for (uint32_t i = 1; i < COUNT; i++, ref.offset++)
 		symbolizer_name(s, ref, false);
-	/* Those at last found no room, or no time. */
+	/* The last names are not demangled: no memory or time is left. */
 	EXPECT(strlen(symbolizer_name(s, (struct code_ref){ref.module, 0, ref.offset - 1}, false)) <
 	       200);
 }
@@ -448,7 +448,7 @@ static void large_perf_maps(void **state)
 
 /* ---- mappings ---- */
 
-/* As many as fit into a table: how many were refused. */
+/* Fills the table. Returns the number of refused mappings. */
 static uint32_t fill(struct address_space *space)
 {
 	struct code_mapping mapping = {.path = "//anon"};

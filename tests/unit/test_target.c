@@ -5,7 +5,7 @@
 #include "profiler/run/privilege.h"
 #include "profiler/run/target.h"
 
-static struct inherited inherited; /* as main() was started */
+static struct inherited inherited; /* state at the start of main() */
 
 static int start(struct target *t, char **command, const char *const *environment)
 {
@@ -48,7 +48,7 @@ static int status_of_command(char **command)
 	return status;
 }
 
-/* What is known only when the gate opens. */
+/* One variable is known only when the gate opens. */
 static void the_gate_gives_one_more_variable(void **state)
 {
 	struct target t;
@@ -138,7 +138,7 @@ static void the_death_of_the_profiler_closes_the_gate(void **state)
 		status = start(&t, SHELL(b->script), NULL);
 		if (write(ends[1], &t.pid, sizeof(t.pid)) != sizeof(t.pid))
 			status = 1;
-		_exit(status != 0); /* and the gate with it */
+		_exit(status != 0); /* the gate ends with it */
 	}
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &child, sizeof(child)), sizeof(child));
@@ -218,7 +218,7 @@ static void signals_reach_it(void **state)
 	target_release_resources(&t);
 }
 
-/* As kill(1) of a program that has become another user; a child stands for it. */
+/* A target that has become another user cannot be signalled by kill(1). A child stands for it. */
 static void a_target_of_another_user_cannot_be_signalled(void **state)
 {
 	pid_t child = fork();
@@ -296,7 +296,8 @@ static void an_ignored_child_end_is_no_obstacle(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Otherwise our files would get the numbers of standard descriptors, and output meant for those. */
+/* Closed standard descriptors stay closed. Otherwise files would get their numbers, and output
+ * meant for them. */
 static void closed_standard_descriptors_stay_closed(void **state)
 {
 	pid_t child = fork();

@@ -24,7 +24,7 @@ static uint32_t count_equal(const struct target_environment *e, const char *vari
 	return n;
 }
 
-/* With these options there are the two paths, this configuration, and `more`. */
+/* Expects the variables for these options: the two paths, this configuration, and `more`. */
 static void expect(const struct target_environment_options *options, const char *config,
 		   const char *more)
 {
@@ -84,7 +84,7 @@ static struct target_environment_options all_options(const char *library_path, c
 						   .verbose = true};
 }
 
-/* Each has a name, and no two the same. */
+/* Each variable has a name of its own. */
 static void all_variables_fit(void **state)
 {
 	struct target_environment_options all = all_options(library, pipe_path);

@@ -88,7 +88,7 @@ static void repeating_everything_costs_nothing(void **state)
 	assert_int_equal(quota.refused, 0);
 }
 
-/* What is replaced as a whole gives its bytes back. */
+/* A mapping that is replaced as a whole frees its bytes. */
 static void replaced_mappings_are_freed(void **state)
 {
 	struct quota quota = {.limit = 4096};
@@ -198,13 +198,13 @@ static void oversized_data_is_refused(void **state)
 	assert_int_equal(target_stacks_set_python(&t, 1, &(struct target_python){0}), -ENOSPC);
 	assert_int_equal(add(&t, 0x1000, 0x2000, "x"), -ENOSPC);
 	assert_int_equal(target_stacks_set(&other, 1, (struct sent_stack){{1}, true}),
-			 -ENOSPC); /* it is for all */
+			 -ENOSPC); /* one quota for all */
 	assert_int_equal(quota.refused, 6);
 	assert_false(target_stacks_get(&t, kept, &stack));
 	assert_null(target_stacks_get_nvtx(&t, 1));
 	assert_null(target_stacks_get_python(&t, 1));
 	assert_string_equal(path_at(&t, 0x1008), "-");
-	/* what is there can change */
+	/* an existing stack can change */
 	used = quota.used;
 	assert_int_equal(target_stacks_set(&t, 0, (struct sent_stack){{77}, true}), 0);
 	assert_true(target_stacks_get(&t, 0, &stack));
@@ -226,8 +226,8 @@ struct model {
 	uint32_t stack[IDS];
 	const char *range[IDS];
 	struct target_python python[IDS];
-	const char *path[PLACES]; /* of each page; NULL: unknown */
-	uint64_t mapping[PLACES]; /* its number, where the path is known */
+	const char *path[PLACES]; /* path of each page; NULL: unknown */
+	uint64_t mapping[PLACES]; /* number of the mapping, if the path is known */
 	uint64_t mappings;
 };
 

@@ -43,7 +43,7 @@ static void controls_become_marks(void **state)
 	expect("\xc2\x80\xc2\x85\xc2\x9f", "???");
 	expect("x\x9b"
 	       "2Jy",
-	       "x?2Jy"); /* the same as a stray byte */
+	       "x?2Jy"); /* treated as a stray byte */
 }
 
 /* Each of them, and its neighbours, which stay. */
@@ -160,7 +160,7 @@ static void text_is_appended_as_far_as_there_is_room(void **state)
 static void text_is_cut_between_characters(void **state)
 {
 	static const char text[] = "a\xc3\xa4\xe2\x82\xac"
-				   "b"; /* of 1, 2, 3 and 1 bytes */
+				   "b"; /* characters of 1, 2, 3 and 1 bytes */
 	static const size_t ends[] = {0, 1, 1, 3, 3, 3, 6};
 
 	(void)state;

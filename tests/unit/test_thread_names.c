@@ -58,7 +58,7 @@ static void the_start_of_a_name_is_not_the_programs(void **state)
 	struct thread_names n = {0};
 
 	(void)state;
-	/* in either order, and when a newer name is not told to the kernel */
+	/* names in either order, and a newer name that the kernel does not have */
 	assert_int_equal(thread_names_set_comm(&n, 7, CUT_NAME), 0);
 	assert_int_equal(thread_names_learn(&n, 7, 1, LONG_NAME), 1);
 	assert_string_equal(thread_names_choose(&n, 7, 2, CUT_NAME, INHERITED), LONG_NAME);

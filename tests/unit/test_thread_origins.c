@@ -43,7 +43,7 @@ static struct stack_id stack(struct bench *b, const char *text)
 	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_NVTX, text);
 }
 
-/* Of frames that differ in their lines. */
+/* Adds a stack of a frame with this line. */
 static struct stack_id numbered(struct bench *b, uint32_t line)
 {
 	struct frame frame;
@@ -60,7 +60,7 @@ static void expect_stack(struct bench *b, uint32_t at, const char *expected)
 {
 	size_t left = strlen(expected);
 
-	/* from the innermost frame, the last text, on */
+	/* from the innermost frame, the last text */
 	for (; at != STACK_EMPTY.number; at = stack_table_outer(b->stacks, STACK_ID(at)).number) {
 		const char *text = stack_table_frame(b->stacks, STACK_ID(at))->text;
 		size_t length = strlen(text);
@@ -148,7 +148,7 @@ static void memory_is_bounded(void **state)
 	assert_true(b->quota.used <= b->quota.limit);
 	expect_below(b, P, 1, "main;[started a thread];own");
 	expect_below(b, P, 100000, "own");
-	/* and so is what is remembered of composed stacks */
+	/* the memo of composed stacks is bounded, too */
 	for (i = 0; i < 2 * THREAD_ORIGINS_MEMO_MAX; i++)
 		thread_origins_below(&b->origins, P, 1, numbered(b, i));
 	assert_true(b->origins.memo.count <= THREAD_ORIGINS_MEMO_MAX);

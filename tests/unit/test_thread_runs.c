@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether other threads have run: real ones, and what a program may do to the file. */
+/* Detection of threads that have run: with real threads, and with a program that changes the
+ * file. */
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -69,7 +70,7 @@ static void await_answer(const struct other *other)
 	assert_int_equal(read(other->answer[0], &byte, 1), 1);
 }
 
-/* It sleeps sooner or later. */
+/* Notes a thread that sleeps sooner or later. */
 static void note(struct thread_runs *runs, const struct other *other)
 {
 	while (!thread_runs_note(runs, atomic_load(&other->tid), true))
@@ -108,10 +109,10 @@ static void one_that_runs_is_not_noted(void **state)
 	note(&runs, &other);
 	atomic_store(&other.spins, true);
 	ask(&other);
-	/* it is given a CPU at some time, and is not asleep from then on */
+	/* the thread gets a CPU at some time, and is not asleep from then on */
 	while (thread_runs_sleeps(&runs))
 		sched_yield();
-	/* under valgrind a thread sleeps while another one has its turn */
+	/* under valgrind, a thread sleeps while another runs */
 	while (thread_runs_note(&runs, atomic_load(&other.tid), true))
 		assert_non_null(getenv("UNDER_VALGRIND"));
 	assert_false(thread_runs_sleeps(&runs));
@@ -137,7 +138,7 @@ static void ended_threads_and_none(void **state)
 	thread_runs_close(&runs);
 }
 
-/* In a process that was forked there is no other thread, and no page of an event. */
+/* A forked process has no other thread, and no page of an event. */
 static void children_by_fork(void **state)
 {
 	struct thread_runs runs = THREAD_RUNS_NONE;
@@ -179,7 +180,7 @@ static void below_a_filter(void **state)
 	thread_runs_close(&runs);
 	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
 	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-	/* it may forbid to open files, so nobody tries, unless it was there from the start */
+	/* a filter that came later may forbid opening files, so nobody tries */
 	assert_false(thread_runs_note(&runs, atomic_load(&other.tid), true));
 	assert_int_equal(runs.fd, -1);
 	guest_begin();
@@ -211,7 +212,7 @@ static void files_of_the_program(void **state)
 	note(&runs, &other);
 	assert_true(thread_runs_sleeps(&runs));
 
-	/* it puts one in its place, which stays open */
+	/* the program puts a file in its place, which stays open */
 	mine = open("/proc/self/exe", O_RDONLY);
 	assert_true(mine >= 0);
 	fd = runs.fd;
@@ -231,7 +232,7 @@ int main(void)
 		cmocka_unit_test(one_that_runs_is_not_noted),
 		cmocka_unit_test(ended_threads_and_none),
 		cmocka_unit_test(children_by_fork),
-		cmocka_unit_test(below_a_filter), /* from here on by files */
+		cmocka_unit_test(below_a_filter), /* from here on, by files */
 		cmocka_unit_test(sleeps_until_it_runs),
 		cmocka_unit_test(one_that_runs_is_not_noted),
 		cmocka_unit_test(ended_threads_and_none),

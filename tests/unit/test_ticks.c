@@ -38,7 +38,7 @@ static void a_change_of_rate_is_followed(void **state)
 	assert_int_equal(ticks_line_ns(&line, 110 * MS), 171 * MS);
 }
 
-/* What was read 20 ns too late would tilt a short line. */
+/* A point that was read 20 ns late would tilt a short line. */
 static void close_points_do_not_tilt_a_line(void **state)
 {
 	struct ticks_line line = {0};
@@ -77,7 +77,7 @@ static void a_counter_may_start_again(void **state)
 	add(&line, hour, start);
 	add(&line, hour + 50 * MS, start + 50 * MS);
 	add(&line, 10 * MS, start + 100 * MS);
-	/* from before, in the new counter's line: later than now, if it were right */
+	/* a time of before, by the new counter's line, would be later than now */
 	ns = ticks_line_ns(&line, 2 * hour + 40 * MS);
 	assert_in_range(ns, start, clock_now_ns());
 	assert_int_equal(ticks_line_ns(&line, 0), start + 90 * MS);

@@ -30,7 +30,7 @@ static int begin(void **state)
 	return mkdtemp(b->folder) ? 0 : -1;
 }
 
-/* Its folder is empty at the end of each test, else it is not removed. */
+/* Removes the folder, which fails if a test leaves files. */
 static int end(void **state)
 {
 	struct bench *b = *state;
@@ -104,7 +104,7 @@ static bool has_shape(const struct timeline_shape *is, const struct timeline_sha
 	return is && memcmp(is, wanted, sizeof(none)) == 0;
 }
 
-/* Whether the record is the event of this number. */
+/* Checks that the record is the event with this number. */
 static bool has_number(const struct timeline *t, const struct timeline_record *r, uint64_t number)
 {
 	struct event e = event_of(number);
@@ -115,7 +115,7 @@ static bool has_number(const struct timeline *t, const struct timeline_record *r
 	return memcmp(r, &e.record, RECORD) == 0;
 }
 
-/* What a reader gives from `first` on is `count` events of these numbers, and no more. */
+/* Expects the reader to return `count` events, numbered from `first`, and nothing after them. */
 static void expect_rest(const struct timeline *t, struct timeline_reader *r, uint64_t first,
 			uint64_t count)
 {
@@ -211,7 +211,7 @@ static void shapes_are_kept_once(void **state)
 	assert_int_equal(timeline_stats(b->timeline).lost_shapes, 0);
 }
 
-/* Which stacks are in use is known, by kind: those alone get names. */
+/* A timeline knows its stacks, by kind: only stacks in use get names. */
 static void stacks_in_use_are_known(void **state)
 {
 	enum { STACKS = 5000 };
@@ -379,7 +379,7 @@ static void a_folder_that_takes_no_file(void **state)
 	assert_int_not_equal(errno, 0);
 }
 
-/* From now on this process makes no file without a name, as on file systems that cannot. */
+/* Makes this process unable to create files without a name, as on some file systems. */
 static bool refuse_unnamed_files(void)
 {
 	struct sock_filter filter[] = {
@@ -430,7 +430,7 @@ static int use_named_files(struct bench *b)
 	     timeline_read(b->timeline, 0, 1, &record) == 0 &&
 	     has_number(b->timeline, &record, 3) && is_private(find_file(b));
 	timeline_free(b->timeline);
-	/* and its folder is empty */
+	/* and an empty folder */
 	return ok && rmdir(b->folder) == 0 && mkdir(b->folder, 0700) == 0 ? CHILD_OK : CHILD_FAILED;
 }
 
@@ -480,7 +480,7 @@ static uint64_t fill(struct timeline *t, uint64_t most, int error)
 
 enum { DISK = 3 << 20, MOST = 200000 };
 
-/* On a disk that is too small, in name spaces of the child's own. */
+/* Runs in namespaces of the child, on a disk that is too small. */
 static int fill_disk(struct bench *b)
 {
 	uint64_t added;
@@ -510,7 +510,7 @@ static void a_full_disk(void **state)
 	assert_int_equal(result, CHILD_OK);
 }
 
-/* On the file system of the room that is wanted alone; the first records stay readable. */
+/* Room is given back on the file system that needs it. The first records stay readable. */
 static void room_is_given_back(void **state)
 {
 	struct bench *b = *state;

@@ -33,7 +33,7 @@ static const char *report_of_size(struct made_result *m, enum top_size size, uns
 	return capture_end(&captured);
 }
 
-/* Its tables alone: the report without the line before them and the one after them. */
+/* Returns the report's tables, without the first line and the last one. */
 static const char *report(struct made_result *m, unsigned int width)
 {
 	char *text = (char *)report_of_size(m, TOP_FULL, width), *end;
@@ -207,7 +207,7 @@ static void functions_have_own_and_total_time(void **state)
 	made_add(&m, walk, ROW_CPU, 60000000);
 	walk = push(&m, push(&m, walk, CLASS_PYTHON, "visit (a.py)"), CLASS_NATIVE, "walk");
 	made_add(&m, push(&m, walk, CLASS_KERNEL_MODE, "do_read"), ROW_CPU, 30000000);
-	/* what a thread waits for meanwhile takes no time of its own */
+	/* a kernel that a spinning thread waits for has no CPU time of its own */
 	walk = push(&m, push(&m, main, CLASS_NATIVE, "spin"), CLASS_MARK, PSEUDO_SPINNING);
 	made_add(&m, push(&m, walk, CLASS_GPU_KERNEL, "add"), ROW_CPU, 10000000);
 	made_add(&m, push(&m, RESULT_ROOT, CLASS_MARK, "[not sampled]"), ROW_CPU, 100000000);
@@ -488,7 +488,7 @@ static void losses_are_named(void **state)
 	assert_null(strstr(text, "Nothing was lost"));
 }
 
-/* Of a timeline that lacks events, what it shows is the least that happened. */
+/* If a timeline lacks events, its table shows the least that happened. */
 static void a_timeline_that_lacks_events(void **state)
 {
 	static const struct device device = {.id = 0, .is_used = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace has besides what a profiler is sent: when it is wanted, and what of. */
+/* A trace, beyond what a profiler receives: when it is written, and for which processes. */
 #include "unit.h"
 #include "cupti_trace/wire/gpu_wire.h"
 #include "cupti_trace/core/settings.h"

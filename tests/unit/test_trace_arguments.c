@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operations say in traces beyond their records. */
+/* Arguments of operations in traces, beyond their records. */
 #include "made_timeline.h"
 #include <math.h>
 #include "profiler/formats/trace_arguments.h"
@@ -78,7 +78,7 @@ static void occupancy_is_that_of_the_shape_on_its_device(void **state)
 	o = of(&record);
 	assert_non_null(o.shape);
 	assert_true(o.limits == 0 && o.occupancy_percent == 0 && o.waves == 0);
-	record = kernel(1, 0, 1); /* its shape was not kept */
+	record = kernel(1, 0, 1); /* the shape was not kept */
 	o = of(&record);
 	assert_null(o.shape);
 	assert_int_equal(o.limits, 0);

@@ -132,7 +132,7 @@ static void spans_have_numbers_of_their_own(void **state)
 	}
 	trace_context_span_id(&context, 7, again);
 	assert_memory_equal(again, ids[14], SPAN_ID_BYTES);
-	assert_in_range(ones, SPANS * 39 / 10, SPANS * 41 / 10); /* of 8 bits: by chance 4 */
+	assert_in_range(ones, SPANS * 39 / 10, SPANS * 41 / 10); /* 4 of 8 bits by chance */
 	qsort(ids, 2 * SPANS, SPAN_ID_BYTES, compare);
 	for (uint32_t i = 1; i < 2 * SPANS; i++)
 		assert_memory_not_equal(ids[i - 1], ids[i], SPAN_ID_BYTES);

@@ -5,10 +5,10 @@
 #include "made_result.h"
 #include "own_folder.h"
 
-/* What a run of a model gave. */
+/* Output of a model's run. */
 struct seen {
 	struct trace_event *events;
-	struct timeline_record *records; /* of the events; records of events are gone later */
+	struct timeline_record *records; /* copies of the events' records, which the model reuses */
 	uint32_t count, capacity, record_capacity;
 };
 
@@ -158,7 +158,7 @@ static void a_launch_and_its_operation(void **state)
 
 	(void)state;
 	begin(&b);
-	/* as they arrive: the launch when it returns, after its work */
+	/* in order of arrival: the launch when it returns, after its work */
 	add(&b, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					 .start_ns = 150,
 					 .duration_ns = 100,
@@ -191,7 +191,7 @@ static void flows_need_both_ends(void **state)
 	thread = place_at(&b, 1, 11, NOT, NOT);
 	other = place_at(&b, 2, 11, NOT, NOT);
 	stream = place_at(&b, 1, 11, 0, 7);
-	/* of another process, too late, without an id, without a launch; a launch without work */
+	/* another process, too late, without an id, without a launch; then a launch without work */
 	add(&b,
 	    (struct timeline_record){
 		    .kind = TIMELINE_LAUNCH, .start_ns = 1, .place = {other}, .correlation = 1});
@@ -531,7 +531,7 @@ static void check_order(struct prng *p, const struct random_run *r)
 static void check_flows(struct prng *p, const struct random_run *r)
 {
 	uint32_t flows = 0, without = 0;
-	uint64_t launched[1024]; /* by flow: its launch's time */
+	uint64_t launched[1024]; /* time of the launch, by flow */
 
 	for (uint32_t i = 0; i < r->b.seen.count; i++) {
 		const struct trace_event *e = &r->b.seen.events[i];
@@ -547,7 +547,7 @@ static void check_flows(struct prng *p, const struct random_run *r)
 			continue;
 		}
 		expected = launch_of(r, e->record);
-		/* at one time, the one that arrived first is first */
+		/* at equal times, the first to arrive is first */
 		if (expected && expected->start_ns == e->time_ns)
 			expected = e->flow_count ? expected : NULL;
 		else

@@ -32,7 +32,7 @@ static struct trace_reader *read_text(const char *text, int expected)
 	return reader;
 }
 
-/* Its beginning of `bytes` bytes is read before. */
+/* Reads the text. Its first `bytes` bytes come in a piece of their own. */
 static void read_more(struct trace_reader *reader, const char *text, size_t bytes, int expected)
 {
 	struct trace_head head = {(char *)(uintptr_t)text, bytes, {0}, {{0, 0}}};
@@ -77,7 +77,7 @@ static void a_run_is_described(void **state)
 	trace_reader_free(reader);
 }
 
-/* Where it was cut, or its first part is gone, its events tell when it was. */
+/* If the trace was cut, or its first part is missing, events give the time of the run. */
 static void a_run_that_is_not_described(void **state)
 {
 	struct trace_reader *reader =
@@ -183,7 +183,7 @@ static void a_file_of_high_numbers(void **state)
 		assert_int_equal(ledger->gpu.kernel_ns, 230);
 		assert_int_equal(ledger->pipe.processes, 1);
 		if (i == 0)
-			assert_int_equal(ledger->pipe.lost_batches, 6); /* from 3 to 8 */
+			assert_int_equal(ledger->pipe.lost_batches, 6); /* batches 3 to 8 */
 		trace_reader_free(reader);
 	}
 }
@@ -218,7 +218,10 @@ static void a_write_that_is_cut(void **state)
 	}
 }
 
-/* What is left out of two writes with one number is counted as lost, and said. */
+/*
+ * One of two writes with one number and different content is dropped, counted as a loss, and
+ * reported.
+ */
 static void a_number_with_other_content(void **state)
 {
 	static const char *const others[] = {
@@ -250,7 +253,7 @@ static void a_number_with_other_content(void **state)
 						     "another one"));
 			assert_int_equal(ledger->gpu.kernel_ns, counted[i]);
 			assert_int_equal(ledger->pipe.lost_batches, 1);
-		} else { /* it had nothing in it */
+		} else { /* the write was empty */
 			assert_null(strstr(text, "number of another one"));
 			assert_int_equal(ledger->gpu.kernel_ns, counted[i] + 200);
 			assert_int_equal(ledger->pipe.lost_batches, 0);

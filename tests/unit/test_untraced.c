@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What was seen of a process, judged: the cause, and whether it is worth a line. */
+/* Judges a process by its signs: the cause, and whether the cause is worth a line. */
 #include "unit.h"
 #include "profiler/model/untraced.h"
 
-/* Of a process in which the library would begin. */
+/* Signs of a process in which the library would start. */
 static const struct untraced_signs clean = {.environment.is_known = true,
 					    .environment.has_variable = true,
 					    .environment.names_library = true,
@@ -49,7 +49,7 @@ static void each_cause_by_itself(void **state)
 	CAUSE(s.is_filtered = true, UNTRACED_FILTERED);
 }
 
-/* What could not be read says nothing. */
+/* An unreadable sign is no cause. */
 static void what_is_not_known_is_no_cause(void **state)
 {
 	(void)state;
@@ -101,7 +101,7 @@ static void only_what_used_the_gpu_lacks_something(void **state)
 	       UNTRACED_LACKS);
 	/* a look saw it open; its end was not seen */
 	expect((struct untraced_use){.opened = 1}, UNTRACED_LACKS, UNTRACED_LACKS);
-	/* what nothing hinders would have been traced */
+	/* a process without obstacles would have been traced */
 	expect((struct untraced_use){0}, UNTRACED_IS_IDLE, UNTRACED_MAY_LACK);
 	/* inherited, or of before it changed its user */
 	expect((struct untraced_use){.is_exact = true, .has_device = true}, UNTRACED_IS_IDLE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injection library's unwinder, on the test's own stacks: it must find what glibc's
- * backtrace(3) finds, whole, in threads, below signal handlers and callbacks of libc, and on
- * foreign stacks.
+ * The injection library's unwinder, on the test's own stacks. It must find all frames that glibc's
+ * backtrace(3) finds: in threads, below signal handlers and callbacks of libc, and on foreign
+ * stacks.
  */
 #include "unit.h"
 #include <execinfo.h>
@@ -18,12 +18,12 @@ static struct unwind_stack taken;
 static void *expected[UNWIND_MAX_FRAMES];
 static int expected_count;
 
-/* Stacks by what they are recognized by: other stacks must not have the same. */
+/* Known stacks by their fingerprints. Different stacks must have different fingerprints. */
 #define KNOWN_MAX 65536
 static struct known {
 	uint64_t words; /* 0: free */
 	uint32_t count;
-	uint64_t sum; /* of its pcs, in order */
+	uint64_t sum; /* hash of the pcs, in order */
 } known[KNOWN_MAX];
 static uint32_t recognized, guessed_again, compared;
 
@@ -52,8 +52,8 @@ static void assert_same(const struct known *a, const struct known *b)
 }
 
 /*
- * Whether recognizing is tested. A wrong guess hashes words of the stack that nothing may have
- * written to, about which valgrind would complain wherever the hash is looked at.
+ * Returns false under valgrind, where recognition is not tested. A wrong guess hashes words of the
+ * stack that may be uninitialized; valgrind would report each use of the hash.
  */
 static bool recognizes(void)
 {
@@ -81,8 +81,8 @@ static struct known guess(const void *frame)
 }
 
 /*
- * What the stack above `frame` is taken for is what it is, and so is what is walked; all but the
- * innermost frame of `taken`.
+ * Expects the stack above `frame`, as guessed and as walked, to be all but the innermost frame of
+ * `taken`.
  */
 static void assert_recognized(const void *frame)
 {
@@ -183,9 +183,9 @@ static void the_same_twice(void **state)
 }
 
 /*
- * Paths that part and meet again at the same and at other depths, through functions whose frames
- * are found by rsp, by rbp (alloca) and with rbp in use for something else, as in real programs
- * from launch to launch: whatever was remembered of earlier ones must not show.
+ * Paths that part and meet again at equal and different depths. Frames are found by rsp, by rbp
+ * (alloca), and by rsp with rbp in other use. Real programs vary so from launch to launch. Results
+ * must not depend on what the cache holds of earlier paths.
  */
 struct path {
 	uint32_t choices; /* the lowest three bits count at each level */
@@ -348,7 +348,8 @@ with_frame_pointer(int value)
 	return local + 1;
 }
 
-/* Also before the function's frame is there, and when it is there no more. */
+/* Signals are walked at each instruction, also before the function's frame exists, and after it
+ * is gone. */
 static void below_a_signal_at_each_instruction(void **state)
 {
 	struct sigaction action = {.sa_handler = on_trap}, old;

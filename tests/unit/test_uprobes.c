@@ -11,7 +11,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/sources/uprobes.h"
 
-#define TIMEOUT_S 60          /* for expected events */
+#define TIMEOUT_S 60          /* timeout of expected events */
 #define NO_PROCESS 0x3fff0000 /* above the largest pid_max */
 #define FOUND_MAX 1024        /* functions that are probed of one file */
 
@@ -102,7 +102,7 @@ struct bench {
 	struct uprobes *probes;
 };
 
-/* This process and its children are followed. */
+/* Follows this process and its children. */
 static void begin(struct bench *b, enum bpf_source_probe kind)
 {
 	char error[512] = "";
@@ -125,7 +125,7 @@ static void end(struct bench *b)
 	bpf_source_close(b->source);
 }
 
-/* What there is now, except for CPU time of this process and its children; NULL: nothing. */
+/* Returns the next event, except for CPU time of this process and its children, or NULL. */
 static const struct stack_event *next_event(struct bench *b)
 {
 	const struct stack_event *event;
@@ -354,7 +354,7 @@ static void calls_are_probed_in_one_process(void **state)
 	let_call(&other);
 	let_call(&one);
 	assert_int_equal(count_calls(&b, one.pid), CALL_FUNCTIONS);
-	/* the same file, for another process */
+	/* one file, for another process */
 	assert_int_equal(uprobes_scan_process(b.probes, other.pid), CALL_FUNCTIONS);
 	let_call(&other);
 	assert_int_equal(count_calls(&b, other.pid), CALL_FUNCTIONS);
@@ -366,7 +366,7 @@ static void calls_are_probed_in_one_process(void **state)
 	let_call(&other);
 	assert_int_equal(count_calls(&b, other.pid), CALL_FUNCTIONS);
 	assert_int_equal(uprobes_scan_process(b.probes, other.pid), 0);
-	/* and its files are searched again */
+	/* the process's files are searched again */
 	assert_int_equal(uprobes_scan_process(b.probes, one.pid), CALL_FUNCTIONS);
 	let_call(&one);
 	assert_int_equal(count_calls(&b, one.pid), CALL_FUNCTIONS);
@@ -392,11 +392,11 @@ static void files_that_are_named(void **state)
 	assert_int_equal(uprobes_scan_file(b.probes, path_of("without.so")), -ENOENT);
 	assert_int_equal(uprobes_scan_file(b.probes, path_of("text")), -ENOENT);
 	assert_int_equal(uprobes_scan_file(b.probes, path_of("empty")), -ENOENT);
-	assert_true(uprobes_scan_file(b.probes, path_of("fifo")) < 0); /* and does not wait */
+	assert_true(uprobes_scan_file(b.probes, path_of("fifo")) < 0); /* no wait */
 	assert_true(uprobes_scan_file(b.probes, path_of("inner")) < 0);
 	assert_int_equal(uprobes_count(b.probes), 0);
 	assert_int_equal(uprobes_scan_file(b.probes, path_of("link.so")), 2);
-	assert_int_equal(uprobes_scan_file(b.probes, path_of("named.so")), 0); /* the same file */
+	assert_int_equal(uprobes_scan_file(b.probes, path_of("named.so")), 0); /* a second link */
 	assert_int_equal(uprobes_count(b.probes), 2);
 	library = map_library("named.so");
 	call(library, "cuLaunchKernelEx", 1);
@@ -415,11 +415,11 @@ static void odd_symbols(void **state)
 		{0},
 		made_function(RUNTIME, 0x100, 16),
 		made_function(RUNTIME, 0x100, 16),        /* again */
-		made_function(DRIVER, 0x100, 16),         /* another name of the same code */
+		made_function(DRIVER, 0x100, 16),         /* another name for this code */
 		made_function(DRIVER, 0xfff, 1),          /* the last byte of code */
-		made_function(GRAPH, MADE_TEXT_SIZE, 16), /* behind it */
+		made_function(GRAPH, MADE_TEXT_SIZE, 16), /* after the code */
 		made_function(GRAPH, UINT64_C(0) - MADE_TEXT - 8, 16),
-		made_function(GRAPH, 0x200, 16), /* not defined here */
+		made_function(GRAPH, 0x200, 16), /* undefined here */
 		made_function(GRAPH, 0x300, 16), /* no function */
 		made_function(sizeof(names), 0x400, 16),
 		made_function(UINT32_MAX, 0x500, 16),

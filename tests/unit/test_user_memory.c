@@ -43,7 +43,7 @@ static void memory_of_ones_own_process(void **state)
 	assert_int_equal(pread(fd, read, sizeof(read), (off_t)(uintptr_t)word), sizeof(read));
 	assert_string_equal(read, word);
 	end(pid);
-	/* it stays that of the program that ran then */
+	/* the file stays that of the program of that time */
 	assert_true(pread(fd, read, sizeof(read), (off_t)(uintptr_t)word) <= 0);
 	close(fd);
 	assert_true(user_memory_open(calls, pid) < 0);

@@ -280,7 +280,7 @@ static void check_groups(struct prng *p, const struct random_result *r)
 	view_free(view);
 }
 
-/* What lies between two moments of a record. */
+/* Returns the part of a record between two times, in ns. */
 static uint64_t part_of(const struct timeline_record *record, uint64_t from, uint64_t to)
 {
 	uint64_t start = record->start_ns, end = start + record->duration_ns;
@@ -556,7 +556,7 @@ static void stacks_begin_where_they_are_trimmed(void **state)
 	expect_path("smcA", &options,
 		    "_start\1main (train.py)\1Module._call_impl (module.py)\1cudaLaunchKernel");
 	expect_path("sf", &options, "Block.forward (gpt.py)");
-	options.my_code = true; /* that frame stays, whosever it is */
+	options.my_code = true; /* the frame stays, whoever owns it */
 	expect_path("smcFcfFtA", &options,
 		    "linear (functional.py)\1Block.forward (gpt.py)\1[torch]\1cudaLaunchKernel");
 	expect_path("smFcFtA", &options, "linear (functional.py)\1[torch]\1cudaLaunchKernel");
@@ -734,7 +734,7 @@ static void add_random_stacks(struct prng *p, struct made_result *m)
 	}
 }
 
-/* Each row is where the model says, with all that folds to the same; and no more. */
+/* Each row is where the model puts it, with all rows that fold into it, and nothing else. */
 static void check_folding(struct prng *p, const struct result *base)
 {
 	static const char *const patterns[] = {"forward", "^(main|at::)", "_", "none at all"};

@@ -17,7 +17,7 @@ static uint32_t sent_count;
 static uint64_t dropped, clock_ns;
 static struct tracer tracer;
 
-/* In place of the library's: these only take notes. */
+/* Stands for the library's function, and only takes notes. */
 void tracer_send_memory(struct tracer *t, const struct gpu_event_work *event, uint64_t timestamp)
 {
 	(void)t;
@@ -119,7 +119,7 @@ static void calls_that_fail_change_nothing(void **state)
 	assert_int_equal(sent_count, 1);
 	call(UNMAP_ID, 0x20000, 1000, 0, 0, 0);
 	assert_int_equal(sent_count, 2);
-	/* of another process, of nothing, and with sizes that wrap */
+	/* another process, no memory, sizes that overflow */
 	call(MAP_ID, 0x30000, 1000, 0, 0x999, 0);
 	call(UNMAP_ID, 0x30000, UINT64_MAX, 0, 0, 0);
 	call(UNMAP_ID, 0, UINT64_MAX, 0, 0, 0);
@@ -142,8 +142,8 @@ static void *create_on_the_host(void *unused)
 	return unused;
 }
 
-/* Its memory is given back within the call, and another thread gets the handle before it returns.
- */
+/* A handle may be used again before the call that released it returns: memory is freed inside
+ * the call. */
 static void handles_come_again_before_a_call_returns(void **state)
 {
 	uint64_t params[] = {0x700};

@@ -90,7 +90,7 @@ static void the_outermost_call_counts(void **state)
 	leave(b, RT, MEMCPY);
 	enter(b, DRV, DRV_MEMCPY);
 	leave(b, DRV, DRV_MEMCPY);
-	leave(b, DRV, DRV_MEMCPY); /* of nothing */
+	leave(b, DRV, DRV_MEMCPY); /* an exit without its enter */
 	finish(b);
 	assert_int_equal(b->count, 2);
 	assert_true(b->waits[0].start_ns >= before && b->waits[0].start_ns <= middle);
@@ -165,7 +165,8 @@ static void wait_for(struct bench *b, uint32_t cbid, uintptr_t stream)
 	wait_log_exit(&b->tracer, &call);
 }
 
-/* Of no other call's parameters is anything read, and default streams stand for several. */
+/* Parameters of other calls are not read. Default streams have no number, because each stands
+ * for several streams. */
 static void a_stream_is_reported_if_known(void **state)
 {
 	static const uintptr_t untold[] = {0, 1, 2, 99};
@@ -187,7 +188,7 @@ static void a_stream_is_reported_if_known(void **state)
 	assert_int_equal(b->waits[2].context_id, 3);
 }
 
-/* What the outermost call returns, whatever those in it do. */
+/* A wait has the result of the outermost call, whatever calls inside return. */
 static void a_wait_has_the_error_of_its_call(void **state)
 {
 	static int failed = 700, in_driver = 999;
@@ -210,7 +211,7 @@ static void a_wait_has_the_error_of_its_call(void **state)
 	assert_int_equal(b->waits[1].error, 0);
 }
 
-/* Until the thread has run for so long. */
+/* Computes until the thread has run for this time. */
 static void compute(uint64_t ns)
 {
 	uint64_t until = clock_own_cpu_ns() + ns;
@@ -219,7 +220,7 @@ static void compute(uint64_t ns)
 		;
 }
 
-/* By the thread's own clock, however busy the machine is. */
+/* Computing is measured by the thread's own clock, however busy the machine is. */
 static void what_the_thread_computes_is_known(void **state)
 {
 	struct bench *b = *state;
@@ -241,13 +242,13 @@ static void what_the_thread_computes_is_known(void **state)
 	assert_true(b->waits[1].computed_ns < b->waits[1].duration_ns);
 }
 
-/* What a call does until there is a context is no wait for a GPU. */
+/* The part of a call before a context exists is no wait for a GPU. */
 static void a_wait_begins_when_there_is_a_context(void **state)
 {
 	struct bench *b = *state;
 	uint64_t created;
 
-	wait_log_context_created(); /* in no call that is followed */
+	wait_log_context_created(); /* outside of the followed calls */
 	enter(b, RT, MEMCPY);
 	compute(2000000);
 	created = clock_now_ns();

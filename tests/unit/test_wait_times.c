@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads did while they waited for the GPU: parts of their rows, with the same sums; what was
- * spread; limits.
+ * Activity of threads while they wait for the GPU: parts of rows with unchanged sums, spread
+ * samples, and limits.
  */
 #include "unit.h"
 #include <stdlib.h>
 #include "cupti_trace/wire/gpu_work.h"
 #include "profiler/addons/wait_times.h"
 
-#define TIMES 64u /* that are kept */
+#define TIMES 64u /* number of times kept */
 #define PROCESS 3
 #define THREAD 30
 #define PLACE 2
@@ -120,8 +120,8 @@ static void what_lies_in_a_wait_is_split(void **state)
 {
 	struct bench *b = *state;
 
-	blocked(b, THREAD, b->futex, 10, 90);   /* before */
-	blocked(b, THREAD, b->poll, 150, 400);  /* in it */
+	blocked(b, THREAD, b->futex, 10, 90);   /* before the wait */
+	blocked(b, THREAD, b->poll, 150, 400);  /* inside the wait */
 	blocked(b, THREAD, b->poll, 500, 1100); /* partly */
 	blocked(b, THREAD + 1, b->poll, 150, 400);
 	waited(b, 100, 900, 1000, false);
@@ -131,7 +131,7 @@ static void what_lies_in_a_wait_is_split(void **state)
 	expect_row(b, ROW_WAIT, b->poll, 1, 100 + 250);
 	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 2, 100 + 400);
 	expect_row(b, ROW_WAIT, below(b, b->poll, false, false), 0, 150 + 100);
-	/* a second wait for the same time finds nothing left */
+	/* a second wait for this time finds nothing left */
 	waited(b, 100, 100, 450, true);
 	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 2, 100 + 400);
 	assert_int_equal(b->w.cut, 0);
@@ -168,7 +168,7 @@ static void what_was_spread_is_split_alike(void **state)
 	wait_times_finish(&b->w);
 	expect_row(b, ROW_WAIT, below(b, b->poll, false, true), 1, 75 + 750);
 	expect_row(b, ROW_WAIT, below(b, b->poll, false, false), 0, 15 + 150);
-	expect_row(b, ROW_WAIT, b->poll, 1, 10 + 101); /* of the spread one */
+	expect_row(b, ROW_WAIT, b->poll, 1, 10 + 101); /* from the spread one */
 	expect_row(b, ROW_WAIT, b->futex, 1, 100);
 	expect_row(b, ROW_WAIT, b->launch, 1, 7);
 }

@@ -112,7 +112,7 @@ static void waited_and_computed(struct bench *b, uint64_t from, uint64_t to, uin
 			 0);
 }
 
-/* What a thread computes in a call is CPU time: first where nothing ran. */
+/* Computing inside a call is CPU time, which is taken first from times without GPU work. */
 static void what_it_computes_is_no_wait(void **state)
 {
 	struct bench *b = *state;
@@ -150,7 +150,7 @@ static void spinning_is_no_wait(void **state)
 	assert_int_equal(b->off_cpu, 45);
 }
 
-/* To the ns, whatever the parts. */
+/* Remainders are exact to the ns, for any parts. */
 static void what_is_left_is_exact(void **state)
 {
 	struct bench *b = *state;
@@ -213,7 +213,7 @@ static void later_ends_delay_nothing(void **state)
 	struct bench *b = *state;
 	uint64_t ms = 1000000;
 
-	ran(b, 1, 1, 0, 100 * ms);      /* on another stream, all the while */
+	ran(b, 1, 1, 0, 100 * ms);      /* another stream works all the while */
 	ran(b, 2, 2, 10 * ms, 30 * ms); /* the work before the event */
 	ran(b, 3, 3, 15 * ms, 35 * ms); /* beside it, a little longer */
 	waited(b, 12 * ms, 31 * ms);
@@ -254,7 +254,7 @@ static void clocks_differ_a_little(void **state)
 	ran(b, 1, 1, 50000, latest);
 	ran(b, 2, 2, 0, latest + 1);
 	ran(b, 3, 3, end, latest);     /* began when the wait was over */
-	ran(b, 4, 4, end + 1, latest); /* and later */
+	ran(b, 4, 4, end + 1, latest); /* work after that */
 	waited(b, 40000, end);
 	waits_finish(b->waits);
 	assert_int_equal(b->ns[1], 50000);
@@ -309,7 +309,7 @@ static void empty_intervals_have_no_pieces(void **state)
 	assert_int_equal(b->pieces, 0);
 }
 
-/* Not before its timeout is over; later reports count until then. */
+/* A wait is not decided before its timeout is over. Later reports count until then. */
 static void waits_are_decided_after_the_records(void **state)
 {
 	struct bench *b = *state;
@@ -376,7 +376,8 @@ static void time_is_bounded(void **state)
 	assert_int_equal(b->ns[0], TOO_MANY * ALL_NS);
 }
 
-/* Of a wait that is longer than what is kept the beginning has no operation, which is counted. */
+/* The start of a wait may be older than the operations kept: that part has no operation, and is
+ * counted. */
 static void operations_that_are_forgotten(void **state)
 {
 	enum { NEWEST = 64, COUNT = 100 };

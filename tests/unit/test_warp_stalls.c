@@ -126,7 +126,7 @@ static void each_moment_counts_once(void **state)
 	ran(b, 3, 160, 180);
 	ran(b, 4, 500, 600);
 	stalled(b, 140, 550);
-	stalled(b, 145, 165); /* of another group at the same time */
+	stalled(b, 145, 165); /* another group in that time */
 	warp_stalls_finish(b->stalls);
 	assert_int_equal(b->ns[1], 60 + 20);
 	assert_int_equal(b->ns[2], 200);
@@ -184,7 +184,7 @@ static void memory_is_bounded(void **state)
 	assert_true(memory.refused > 0);
 }
 
-/* Random intervals against the same question, moment by moment. */
+/* Random intervals, compared with a search at every moment. */
 static void random_intervals(void **state)
 {
 	struct bench *b = *state;

@@ -12,7 +12,7 @@ struct made_run {
 	struct made_result m;
 	struct counter_table counters;
 	struct weighed weighed;
-	struct result result; /* with the weight */
+	struct result result; /* result with the weight */
 };
 
 static void begin(struct made_run *r)
@@ -31,7 +31,8 @@ static void end(struct made_run *r)
 	made_end(&r->m);
 }
 
-/* main;CALLER;KERNEL, launched so many times, 10 ns each; `same` is a stack of the same kernel. */
+/* Adds main;CALLER;KERNEL with this number of launches, 10 ns each. `same` is a stack with that
+ * kernel, or 0. */
 static uint32_t launches(struct made_run *r, const char *caller, const char *kernel, uint32_t same,
 			 uint64_t count)
 {
@@ -89,7 +90,7 @@ static void launches_have_the_mean_of_their_stack_or_kernel(void **state)
 	end(&r);
 }
 
-/* Those of captures, up to 2^63 each. */
+/* Counts from captures, up to 2^63 each, do not wrap. */
 static void counts_do_not_wrap(void **state)
 {
 	struct made_run r;
@@ -180,7 +181,7 @@ static void rounding_keeps_the_sum(void **state)
 	end(&r);
 }
 
-/* What a program claims: the others' values stay as they are. */
+/* A program may claim any value: values that are too large are cut, and others stay. */
 static void values_that_are_too_large_are_cut(void **state)
 {
 	const double values[] = {0x1p61, 0x1p63, 1e308, DBL_MAX};
@@ -228,7 +229,7 @@ static void stalls_are_of_their_kernel(void **state)
 	end(&r);
 }
 
-/* They come from the program, and go into pictures. */
+/* Units come from the program, and go into pictures. */
 static void odd_units_are_left_out(void **state)
 {
 	const char *const units[] = {"nanosecond", "</script>", "sector of all sorts", "gpc_cycle"};
@@ -249,8 +250,8 @@ static void odd_units_are_left_out(void **state)
 	}
 }
 
-/* Of a device, managed and of the host; at their process and device, behind the run's own places.
- */
+/* Memory of devices, managed memory and memory of the host: at the process and device, after the
+ * run's own places. */
 static void memory_of_all_kinds_has_its_place(void **state)
 {
 	struct memory_total totals[] = {{.process = 1, .device = 3, .kind = MEMORY_OF_DEVICE},

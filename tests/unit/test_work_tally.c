@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums by key, compared with a model, and the comparison of both sides, with bounds that the tests
- * choose, and memory that can run out.
+ * Sums by key, compared with a model, and the comparison of both sides. The tests set small limits
+ * and let memory run out.
  */
 #include "unit.h"
 #include "failing_memory.h"
@@ -239,7 +239,7 @@ static void tally(struct work_tally *t, struct work_key key, uint32_t times)
 	}
 }
 
-/* As activity_send_sums does, through the pipe and into the profiler's tally. */
+/* Reports sums as activity_send_sums does, through the pipe and into the profiler's tally. */
 static void report(struct sides *s)
 {
 	const struct work_sum *sum;

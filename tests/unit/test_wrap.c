@@ -26,7 +26,7 @@ static void lines_break_at_words(void **state)
 	assert_string_equal(wrap("                                ", 20), "");
 }
 
-/* Also of a width that is not known. */
+/* Some lines stay whole, also if the width is unknown. */
 static void some_lines_stay_whole(void **state)
 {
 	const char *line = "one two three four five six seven eight nine";
@@ -83,7 +83,7 @@ static void wide_characters_are_two_columns(void **state)
 		"\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97\n  abcdefghijkl");
 }
 
-/* Of any text all words are there in their order, and nothing is written past the room. */
+/* All words of any text are kept in order. Nothing is written past the buffer. */
 static void any_text_fits_into_its_room(void **state)
 {
 	char line[200], small[64], joined[sizeof(wrapped)];

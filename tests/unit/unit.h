@@ -50,13 +50,14 @@ static inline uint64_t unit_number(const char *variable, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* Of a random test: under valgrind a thirtieth, for it takes ten to thirty times as long. */
+/* Returns the rounds of a random test: 1 in 30 under valgrind, which is ten to thirty times
+ * slower. */
 static inline uint64_t unit_rounds(uint64_t rounds)
 {
 	return unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? (rounds + 29) / 30 : rounds);
 }
 
-/* Of a loop over all places: each, under valgrind every seventh. */
+/* Returns the step of a loop over all places: 1, or 7 under valgrind. */
 static inline size_t unit_stride(void)
 {
 	return getenv("UNDER_VALGRIND") ? 7 : 1;
@@ -79,7 +80,7 @@ static inline uint64_t prng_u64(struct prng *p)
 	return z ^ (z >> 31);
 }
 
-/* In [0, n). */
+/* Returns a number in [0, n). */
 static inline uint64_t prng_below(struct prng *p, uint64_t n)
 {
 	return prng_u64(p) % n;
@@ -98,7 +99,7 @@ static inline uint64_t prng_bits(struct prng *p, uint32_t bits)
 	return n ? prng_u64(p) >> (64 - n) : 0;
 }
 
-/* As assert_true; prints how to repeat the round. */
+/* Like assert_true; also prints how to repeat the round. */
 #define EXPECT(prng, condition)                                                                 \
 	do {                                                                                    \
 		if (!(condition)) {                                                             \
@@ -115,7 +116,7 @@ static inline uint64_t prng_bits(struct prng *p, uint32_t bits)
 		skip();                                 \
 	} while (0)
 
-/* In a test that is about a size, which valgrind takes long for: sanitizers run it. */
+/* Skips a test of a size that takes valgrind long. Sanitizers run the test. */
 #define SKIP_UNDER_VALGRIND()                                                              \
 	do {                                                                               \
 		if (getenv("UNDER_VALGRIND"))                                              \

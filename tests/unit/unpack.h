@@ -6,7 +6,7 @@
 #include <zlib.h>
 #include "unit.h"
 
-/* What is in a gzip file of one member; to be freed. */
+/* Unpacks a gzip file with one member. The caller frees the result. */
 static inline unsigned char *gunzip(const void *packed, size_t packed_size, size_t *size)
 {
 	z_stream stream = {.next_in = (unsigned char *)(uintptr_t)packed,
@@ -32,7 +32,7 @@ static inline unsigned char *gunzip(const void *packed, size_t packed_size, size
 }
 
 struct unpacked {
-	unsigned char *bytes; /* to be freed; a NUL follows */
+	unsigned char *bytes; /* freed by the caller; a NUL follows */
 	size_t size, at;
 };
 

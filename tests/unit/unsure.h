@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that can run out. A test that has a module built in includes this header and then lets the
- * module call these in place of the real ones:
+ * Memory that can run out. A test with a built-in module includes this header first, and redirects
+ * the module's calls:
  *
  *	#define record_set_add unsure_record
  *	#include "profiler/model/places.c"
