@@ -2,8 +2,8 @@
 /*
  * Attribution with its parts, for tests of joined operations and waits.
  *
- * The module is built into the test, with a bound that the test chooses, and memory that can run
- * out (unsure.h).
+ * * The module is built into the test. The test chooses a bound, and lets memory run out
+ * (unsure.h).
  */
 #ifndef TESTS_UNIT_ATTRIBUTION_BENCH_H
 #define TESTS_UNIT_ATTRIBUTION_BENCH_H
@@ -52,7 +52,7 @@ static inline const char *keep_text(void *context, const char *text)
 	return strstr(text, "wait") ? "[stall: wait]" : "[stall: other]";
 }
 
-/* As the join does: the launch is `found`. */
+/* Finds the launch `found`, as the join does. */
 static inline int find_launch(void *context, uint32_t process, uint32_t correlation_id,
 			      uint64_t remark)
 {
@@ -215,7 +215,7 @@ static inline void expect_place(const struct bench *b, const struct profile_row 
 	assert_memory_equal(&b->places.list[row->place.number], &place, sizeof(place));
 }
 
-/* What the run holds of its device 2; NULL: nothing. */
+/* Returns the run's row of device 2 for `work`, or NULL if there is none. */
 static inline const struct gpu_row *total_of(const struct bench *b, uint32_t work)
 {
 	static struct gpu_row sum;
@@ -233,7 +233,7 @@ static inline const struct gpu_row *total_of(const struct bench *b, uint32_t wor
 	return found;
 }
 
-/* What is in the process's books under a stream of its device 2 and context 3. */
+/* Returns the process's sum for a stream of device 2, context 3, or NULL if there is none. */
 static inline const struct work_sum *sum_of(const struct bench *b, uint32_t stream, uint32_t work)
 {
 	const struct work_key key = {2, 3, stream, work};

@@ -32,7 +32,8 @@ static void an_operation_has_its_row_and_its_sum(void **state)
 	free_bench(b);
 }
 
-/* What begins in the window is in the profile as a whole; everything is in the process's books. */
+/* The profile has all of the work that begins in the time range. The process's tallies have
+ * everything. */
 static void a_time_range_has_what_begins_in_it(void **state)
 {
 	static const struct {
@@ -56,7 +57,7 @@ static void a_time_range_has_what_begins_in_it(void **state)
 	assert_int_equal(b->ledger.outside.before_ns, 1000);
 	assert_int_equal(b->ledger.outside.after, 2);
 	assert_int_equal(b->ledger.outside.after_ns, 16);
-	/* of which nothing is known: it may be of this time */
+	/* work without usable times may belong to the time range */
 	o = kernel(b, 0, 0);
 	o.bad_time = true;
 	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
@@ -85,7 +86,7 @@ static void work_may_have_been_launched_before_recording(void **state)
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 10);
 	assert_int_equal(b->ledger.gpu.unmatched, 1);
-	/* from the start on all are recorded */
+	/* time range of the whole run: all is recorded */
 	b->attribution.time_range = (struct time_range){0, 1000};
 	o.correlation_id = 6;
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
@@ -127,7 +128,7 @@ static void operation_flags_are_counted(void **state)
 	free_bench(b);
 }
 
-/* It has no time, so it is in the books alone. */
+/* An instant has no time, so only the tallies have it. */
 static void an_instant_has_no_row(void **state)
 {
 	struct bench *b = new_bench(0, false);
@@ -164,9 +165,7 @@ static void work_without_a_launch_is_at_the_root(void **state)
 	free_bench(b);
 }
 
-/*
- * An ended process, or one whose tallies are full: the run's totals include the work all the same.
- */
+/* The run's totals include the work of an ended process, and of a process with full tallies. */
 static void work_outside_of_books_counts_too(void **state)
 {
 	struct bench *b = new_bench(0, false);
@@ -191,7 +190,7 @@ static void work_outside_of_books_counts_too(void **state)
 	free_bench(b);
 }
 
-/* While its books are being closed they are still open, though the table has it no more. */
+/* An expired process still has its tallies, though the table has dropped the process. */
 static void an_ended_process_is_compared(void **state)
 {
 	struct bench *b = new_bench(0, false);
@@ -204,7 +203,7 @@ static void an_ended_process_is_compared(void **state)
 	b->attribution.ending = process;
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 1);
-	o.process = 999; /* not another one's */
+	o.process = 999; /* another process's node */
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 1);
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 2);
@@ -226,7 +225,7 @@ static void a_node_is_that_of_its_launch(void **state)
 		graph_nodes_made(nodes, process, 1, 5, 100, CAPTURE_STACK(b->capture.number)), 0);
 	assert_int_equal(graph_nodes_made(nodes, process, 1, 5, 200, CAPTURE_STACK(later)), 0);
 	o.graph_node = 5;
-	/* it ran when another graph had the number, but was launched before */
+	/* the node ran when another graph had the number, but was launched before */
 	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 150, &o);
 	expect_row(b, ROW_GPU, "cudaLaunch;[graph node captured at];cudaCapture;k", 1, 1);
 	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 210, &o);
@@ -260,7 +259,7 @@ static void a_node_that_was_not_seen_is_counted(void **state)
 	o.graph_node = 6;
 	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 150, &o);
 	o.graph_node = 5;
-	o.process = 999; /* another one's has the same number */
+	o.process = 999; /* a node of another process with an equal number */
 	attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 150, &o);
 	expect_row(b, ROW_GPU, "cudaLaunch;[graph node, capture not seen];k", 2, 2);
 	assert_int_equal(b->ledger.gpu.unseen_nodes, 2);

@@ -4,7 +4,7 @@
 
 struct totals_seen {
 	uint64_t spans, span_ns, operations, ns, bytes, waits, wait_ns, stall_ns, matched;
-	uint64_t own, own_ns; /* of the process that is there */
+	uint64_t own, own_ns; /* the one process with tallies */
 };
 
 static void random_operation(struct prng *r, struct bench *b, struct totals_seen *seen)
@@ -89,7 +89,7 @@ static void check(struct prng *r, struct bench *b, const struct totals_seen *see
 		got.operations += sum->count;
 		got.ns += sum->ns;
 	}
-	/* its tallies have all of its own work, except where there was no room */
+	/* the process's tallies have all of its work, except past a limit */
 	EXPECT(r, b->process->counted.overflowed ||
 			  (got.operations == seen->own && got.ns == seen->own_ns));
 	EXPECT(r, got.operations <= seen->own && got.ns <= seen->own_ns);

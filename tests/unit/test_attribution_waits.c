@@ -17,7 +17,7 @@ static void a_wait_is_split_by_operation(void **state)
 	addons_advance(&b->addons, 1100 + WAITS_TIMEOUT_NS);
 	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU];k;launched at;cudaLaunch", 1, 60);
 	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU]", 2, 100);
-	/* of the thread that waited, wherever that ran */
+	/* the row has the waiting thread; the GPU work may have run anywhere */
 	expect_place(b, row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"), b->process->id, 44,
 		     PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN);
 	expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 60);

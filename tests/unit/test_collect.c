@@ -1172,7 +1172,7 @@ static void streams_beyond_the_quota_are_not_compared(void **state)
 	expect_profile(c, "[GPU_UVM HtoD] 6000\n");
 }
 
-/* A settled process's memory is free for others. */
+/* An expired process's memory is free for others. */
 static void an_ended_process_frees_its_room(void **state)
 {
 	struct collect *c;

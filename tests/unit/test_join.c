@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of profiler/join/join.h one by one, then random ground truths against them.
+ * Tests the rules of profiler/join/join.h one by one, then against random ground truths.
  *
- * In the directed tests, times are in ns, a stack is a number chosen by the test, and attributions
+ * In the directed tests, times are in ns, and a stack is a number chosen by the test. Attributions
  * are looked up by the operation's own number.
  */
 #include "unit.h"
 #include "profiler/join/join.h"
 
 #define MS UINT64_C(1000000)
-#define LOST UINT64_MAX /* not attributed */
+#define LOST UINT64_MAX /* operation without an attribution */
 
 enum { OPERATIONS = 64 };
 
 struct bench {
 	struct join *c;
-	uint64_t stack_of[OPERATIONS], launched_ns[OPERATIONS]; /* by operation number */
-	char names[OPERATIONS]; /* their addresses identify operations */
+	uint64_t stack_of[OPERATIONS], launched_ns[OPERATIONS]; /* by the operation's number */
+	char names[OPERATIONS]; /* addresses that identify operations */
 	uint64_t ns;
 	uint32_t calls;
 };
@@ -188,7 +188,10 @@ static void owed(struct bench *b, uint32_t process, uint32_t id, enum expected_r
 	join_expect_record(b->c, process, id, what);
 }
 
-/* When its process has ended, or its id is used again; whatever had an operation owes nothing. */
+/*
+ * A launch without records is counted when its process has ended, or its id is used again. A launch
+ * that has had an operation expects no more.
+ */
 static void launches_without_their_record_are_counted(void **state)
 {
 	struct bench *b = *state;
@@ -202,10 +205,10 @@ static void launches_without_their_record_are_counted(void **state)
 	owed(b, PROCESS, 4, JOIN_EXPECTS_NOTHING);
 	owed(b, PROCESS, 5, JOIN_EXPECTS_COPY);
 	owed(b, PROCESS, 6, JOIN_EXPECTS_GRAPH);
-	join_expect_record(b->c, PROCESS, 5, JOIN_EXPECTS_NOTHING); /* it was void */
+	join_expect_record(b->c, PROCESS, 5, JOIN_EXPECTS_NOTHING); /* the launch was void */
 	join_expect_record(b->c, PROCESS, 99, JOIN_EXPECTS_COPY);   /* never came */
 	join_operation(b->c, PROCESS, &o);
-	join_operation(b->c, PROCESS, &late); /* before its launch */
+	join_operation(b->c, PROCESS, &late); /* an operation before its launch */
 	owed(b, PROCESS, 9, JOIN_EXPECTS_COPY);
 	assert_int_equal(join_stats(b->c).copies_without_record, 0);
 	owed(b, PROCESS, 1, JOIN_EXPECTS_COPY); /* the id again */
@@ -386,7 +389,7 @@ static void the_next_runtime_probe_is_never_taken_as_nested(void **state)
 {
 	struct bench *b = *state;
 
-	launch(b, 11, 7, FAMILY_RUNTIME); /* its probe was lost */
+	launch(b, 11, 7, FAMILY_RUNTIME); /* the probe was lost */
 	probe(b, 20, FAMILY_RUNTIME, 2);
 	launch(b, 21, 8, FAMILY_RUNTIME);
 	operation(b, 7, 0);
@@ -400,7 +403,7 @@ static void a_driver_launch_keeps_its_probe_after_an_unprobed_runtime_launch(voi
 {
 	struct bench *b = *state;
 
-	launch(b, 11, 7, FAMILY_RUNTIME); /* its probe was lost, no nested one */
+	launch(b, 11, 7, FAMILY_RUNTIME); /* the probe was lost; no nested call */
 	probe(b, 20, FAMILY_DRIVER, 2);
 	launch(b, 21, 8, FAMILY_DRIVER);
 	operation(b, 7, 0);
@@ -542,7 +545,7 @@ static void ids_of_two_processes_are_apart(void **state)
 
 	probe(b, 10, FAMILY_RUNTIME, 1);
 	launch(b, 11, 7, FAMILY_RUNTIME);
-	/* the same thread id too: pid namespaces make that possible */
+	/* both processes have one thread id: pid namespaces make that possible */
 	assert_int_equal(join_probe(b->c, OTHER_PROCESS, TID, 10, FAMILY_RUNTIME, ORIGIN_ID(2)), 0);
 	assert_int_equal(join_launch(b->c, OTHER_PROCESS, TID, 11, 7, FAMILY_RUNTIME, 0), 0);
 	operation_of(b, OTHER_PROCESS, 7, 0);
@@ -618,7 +621,7 @@ static void an_end_leaves_other_processes_alone(void **state)
 	assert_stack(b, 0, 1);
 }
 
-/* So many others, each with a launch. */
+/* Ends this number of other processes, each with a launch. */
 static void end_others(struct bench *b, uint32_t ends)
 {
 	for (uint32_t i = 0; i < ends; i++) {
@@ -634,13 +637,13 @@ static void ended_processes_are_forgotten_together(void **state)
 
 	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 11, 7, 0, ORIGIN_ID(1)), 0);
 	assert_int_equal(join_launch_with_stack(b->c, OTHER_PROCESS, 11, 7, 0, ORIGIN_ID(2)), 0);
-	operation_of(b, OTHER_PROCESS, 8, 0); /* its launch is still to come */
+	operation_of(b, OTHER_PROCESS, 8, 0); /* the launch is still to come */
 	join_end_process(b->c, PROCESS);
 	operation_of(b, PROCESS, 8, 1); /* though nothing more should come: not lost either */
 	end_others(b, JOIN_ENDED_MAX - 1);
 	assert_stack(b, 1, ORIGIN_UNKNOWN.number);
 	assert_pending(b, 0);
-	operation_of(b, PROCESS, 7, 2); /* as if it had never been there */
+	operation_of(b, PROCESS, 7, 2); /* as if the launch had never come */
 	assert_pending(b, 2);
 	operation_of(b, OTHER_PROCESS, 7, 3);
 	assert_stack(b, 3, 2);
@@ -650,7 +653,7 @@ static void ended_processes_are_forgotten_together(void **state)
 	assert_stack(b, 2, ORIGIN_UNKNOWN.number);
 }
 
-/* The next one under the same pid is another process. */
+/* The next program under this pid is another process. */
 static void an_end_belongs_to_its_own_launch(void **state)
 {
 	struct bench *b = *state;
@@ -667,7 +670,7 @@ static void an_end_belongs_to_its_own_launch(void **state)
 	assert_stack(b, 1, ORIGIN_UNKNOWN.number);
 }
 
-/* Its probes without a launch are dropped. */
+/* A process's end drops its probes without a launch. */
 static void an_end_drops_remaining_probes(void **state)
 {
 	struct bench *b = *state;
@@ -692,14 +695,14 @@ static void an_operation_waits_for_its_launch_with_patience(void **state)
 
 	operation(b, 7, 0);
 	operation(b, 8, 1);
-	join_advance(b->c, 1000); /* from now on */
+	join_advance(b->c, 1000); /* from this time on */
 	join_advance(b->c, 1000 + JOIN_TIMEOUT_NS - 1);
 	assert_pending(b, 0);
 	probe(b, 5000 * MS, FAMILY_RUNTIME, 1);
 	launch(b, 5000 * MS, 8, FAMILY_RUNTIME);
 	join_advance(b->c, 1000 + JOIN_TIMEOUT_NS);
 	assert_stack(b, 0, ORIGIN_UNKNOWN.number);
-	assert_pending(b, 1); /* its launch arrived in time, and waits for its probe */
+	assert_pending(b, 1); /* the launch arrived in time, and waits for its probe */
 	join_advance(b->c, 6000 * MS);
 	assert_stack(b, 1, 1);
 }
@@ -780,7 +783,7 @@ static void remark_on(struct bench *b, uint32_t id, uint32_t number)
 	assert_int_equal(join_operation(b->c, PROCESS, &op), 0);
 }
 
-/* Before its launch, after it, and without one: but nothing counts it. */
+/* A remark before, after or without its launch finds it. Nothing counts remarks. */
 static void a_remark_finds_its_launch(void **state)
 {
 	struct bench *b = *state;
@@ -843,10 +846,10 @@ static void the_memory_of_finished_launches_is_bounded(void **state)
 /* ---- random ground truths ---- */
 
 /*
- * A world is processes, some of which execute another program and are another process then, with
- * threads that launch in sequence. It is turned into deliveries, each at a time later than its
- * event by its own delay, so that the three streams mix in any way that join.h allows. The end of a
- * process comes after everything else of it.
+ * A world consists of processes with threads that launch in sequence. Some processes execute
+ * another program, and count as another process from then on. Each event becomes a delivery, which
+ * its own delay puts after the event. So the three streams mix in any way that join.h allows. A
+ * process's end comes after all of its other events.
  */
 
 enum { MAX_CALLS = 400, MAX_DELIVERIES = 8000, MAX_WORLD_OPERATIONS = 4000 };
@@ -915,11 +918,11 @@ static void deliver(struct world *w, const struct delivery *d)
 
 struct thread_plan {
 	uint32_t process, tid;
-	uint64_t born;         /* of the program: nothing of it is handed in before */
+	uint64_t born;         /* start of the program; no delivery comes before it */
 	uint64_t now;          /* time of the thread */
-	uint64_t launch_delay; /* of the target's pipe */
+	uint64_t launch_delay; /* delay of the target's pipe */
 	uint64_t last_launch_moment;
-	uint32_t *next_id; /* of the process */
+	uint32_t *next_id; /* the process's next id */
 	bool after_stripped;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of GPU work, and the settling of a process: the profile's sums of its work compared with
- * those it reported.
+ * Rows of GPU work, and the end of a process: the profile's sums of its work, compared with the
+ * sums that the process reported.
  */
 #include "unit.h"
 #include "cupti_trace/wire/gpu_work.h"

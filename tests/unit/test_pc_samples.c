@@ -202,7 +202,7 @@ static void instructions_are_listed(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		give_sample(b, 1, "k", 5, i * 16, 1, 10 + i);
 	give_sample_of(b, one, "k", 5, 9 * 16, 1, 100);
-	give_sample_of(b, one, "k", 6, 9 * 16, 1, 100); /* of another version */
+	give_sample_of(b, one, "k", 6, 9 * 16, 1, 100); /* another version */
 	give_sample(b, 1, "k", 5, 0xa0, 2, 5);
 	give_sample(b, 1, "k", 5, UINT32_MAX, 2, 50);
 	give_sample(b, 1, "no_kernel", 5, 0xa0, 2, 5);
@@ -228,7 +228,7 @@ static void processes_number_reasons_themselves(void **state)
 	give_reason(b, 2, 1, "smsp__pcsamp_warps_issue_stalled_barrier");
 	give_sample(b, 1, "k", 5, 16, 1, 1);
 	give_sample(b, 2, "k", 5, 16, 1, 3);
-	give_sample(b, 3, "k", 5, 16, 1, 4); /* that did not say what it is */
+	give_sample(b, 3, "k", 5, 16, 1, 4); /* a process that did not define its reasons */
 	add_rows(b, ROW_GPU, kernel(b, "one", "k"), PLACE_ID(3), 1, 80);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(ns_of(b, "one;k;[stall: wait]"), 10);
@@ -335,7 +335,7 @@ static uint32_t hold(struct bench *b, const char *function, uint32_t pc, uint64_
 		keep(&b->strings, function));
 }
 
-/* What waits is given back; what has no room is not kept, and nothing breaks. */
+/* Waiting samples free their memory. Samples past the limit are dropped, and nothing breaks. */
 static void samples_wait_for_their_launch(void **state)
 {
 	struct bench *b = *state;
@@ -475,11 +475,11 @@ static void places_have_lines(void **state)
 	uint32_t count;
 
 	add_cubin(b, 1, bytes, size, SIZE_MAX);
-	add_cubin(b, 2, (const uint8_t *)"another's", 9, SIZE_MAX); /* not the first's */
+	add_cubin(b, 2, (const uint8_t *)"another's", 9, SIZE_MAX); /* another process's */
 	give_reason(b, 1, 1, "wait");
 	for (uint32_t pc = 0; pc < 0x200; pc += 16)
 		give_sample(b, 1, "_Z4tinyy", 5, pc, 1, 1);
-	give_sample(b, 1, "_Z4tinyy", 6, 0, 1, 1); /* of a cubin that is not known */
+	give_sample(b, 1, "_Z4tinyy", 6, 0, 1, 1); /* a cubin that is not known */
 	add_rows(b, ROW_GPU, kernel(b, "one", "_Z4tinyy"), PLACE_ID(3), 1, 33000);
 	pc_samples_split(&b->samples, b->stacks, b->profile, &b->tables);
 	assert_int_equal(b->ledger.cubins_left_out, 0);

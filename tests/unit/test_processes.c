@@ -83,7 +83,7 @@ static void a_pid_is_used_again(void **state)
 	assert_ptr_equal(processes_find(&p, 100), second);
 	assert_ptr_equal(processes_find_last(&p, 100), second);
 	assert_int_not_equal(second->id, first->id);
-	/* and without a record of its end */
+	/* without a record of the first one's end */
 	assert_non_null(processes_start(&p, 100, 70, true));
 	assert_int_equal(second->ended_ns, 70);
 	assert_int_equal(processes_find(&p, 100)->id, 3);
@@ -100,14 +100,14 @@ static void a_process_ends_once(void **state)
 	(void)state;
 	processes_end(&p, first, 50);
 	second = processes_start(&p, 100, 60, true);
-	processes_end(&p, first, 70); /* not the one that has its pid by now */
+	processes_end(&p, first, 70); /* the process that now has the pid is unaffected */
 	assert_int_equal(first->ended_ns, 50);
 	assert_int_equal(second->ended_ns, 0);
 	assert_ptr_equal(processes_find(&p, 100), second);
 	assert_ptr_equal(processes_take_expired(&p, 50 + LINGER), first);
 	assert_null(processes_take_expired(&p, UINT64_MAX));
 	process_free(first);
-	/* at a time that is not known it has ended all the same */
+	/* an unknown time of the end is still an end */
 	processes_end(&p, second, 0);
 	assert_int_not_equal(second->ended_ns, 0);
 	processes_release(&p);
@@ -205,11 +205,11 @@ static void a_number_leads_to_whom_it_belonged_then(void **state)
 
 	(void)state;
 	processes_end(&p, first, 20);
-	/* it goes on ending while nobody else has the number */
+	/* a process keeps ending while nobody else has the number */
 	assert_ptr_equal(processes_find_at(&p, 100, 500), first);
 	assert_null(processes_find_at(&p, 100, 9));
 	second = processes_start(&p, 100, 20, true);
-	third = processes_start(&p, 100, 30, true); /* and ends the second */
+	third = processes_start(&p, 100, 30, true); /* this ends the second */
 	apart = processes_start_pipe_only(&p, 100, 100);
 	processes_end(&p, apart, 40);
 	assert_ptr_equal(processes_find_at(&p, 100, 35), third);
@@ -218,7 +218,7 @@ static void a_number_leads_to_whom_it_belonged_then(void **state)
 	assert_ptr_equal(processes_find_at(&p, 100, 5), third); /* lost records */
 	processes_end(&p, third, 40);
 	assert_ptr_equal(processes_find_last(&p, 100), third);
-	/* one in the middle is taken out: it settles first, for the others are traced */
+	/* one in the middle is taken out: it expires first, because the others are traced */
 	first->speech = third->speech = PROCESS_TRACED;
 	assert_ptr_equal(processes_take_expired(&p, 40 + LINGER), apart);
 	assert_ptr_equal(processes_take_expired(&p, 40 + LINGER), second);
@@ -238,7 +238,7 @@ static void a_number_leads_to_whom_it_belonged_then(void **state)
 	processes_release(&p);
 }
 
-/* It delays no other. */
+/* A traced process stays, and delays no other. */
 static void a_traced_process_stays(void **state)
 {
 	struct processes p = {0};
@@ -363,13 +363,13 @@ static void sums_take_from_the_quota(void **state)
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->count, 2);
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->ns, 20);
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->bytes, 4);
-	/* and no other is added: it would have only a part of its work */
+	/* no other process is added: it would have only a part of its work */
 	quota.limit = 20000;
 	used = quota.used;
 	process_count(process, t, &quota, any_sum(streams));
 	assert_int_equal(t->count, streams);
 	assert_int_equal(quota.used, used);
-	/* which says nothing of the other tally */
+	/* the other tally is unaffected */
 	process_count(process, &process->reported, &quota, any_sum(streams));
 	assert_int_equal(process->reported.count, 1);
 	assert_false(process->reported.overflowed);
@@ -608,7 +608,7 @@ static void a_process_outlives_its_main_thread(void **state)
 	assert_ptr_equal(happens(c, 40, PROCESS_EXIT, PID, PID, 0), process);
 	assert_int_equal(process->ended_ns, 0);
 	assert_ptr_equal(collect_find_process(c, PID), process);
-	/* it may continue and start others */
+	/* the process may go on and start others */
 	assert_ptr_equal(happens(c, 50, PROCESS_FORK, PID, 73, PID), process);
 	happens(c, 60, PROCESS_EXIT, PID, 72, 0);
 	happens(c, 70, PROCESS_EXIT, PID, 73, 0);
@@ -618,7 +618,7 @@ static void a_process_outlives_its_main_thread(void **state)
 	assert_null(happens(c, 90, PROCESS_EXIT, PID, PID, 0));
 }
 
-/* What a program does first. */
+/* Maps the program, which is the first event after exec. */
 static void map_program(struct collect *c, uint64_t time_ns)
 {
 	const struct process_event map = {
@@ -632,8 +632,8 @@ static void map_program(struct collect *c, uint64_t time_ns)
 }
 
 /*
- * When a program is executed that the user may not look into, the kernel reports an end although it
- * goes on. The second one is its end.
+ * A process may execute a program that the user may not inspect. The kernel then reports an exit
+ * although the process goes on. The second exit is its end.
  */
 static void a_program_with_more_rights_goes_on(void **state)
 {
@@ -671,7 +671,8 @@ static void any_thread_may_execute_a_program(void **state)
 	assert_int_equal(after->ended_ns, 70);
 }
 
-/* If records of an end or of threads' starts were lost, a fork shows that it is another. */
+/* Records of an end, or of threads' starts, may be lost. A fork then shows that the process is
+ * another one. */
 static void a_new_process_replaces_one_with_its_pid(void **state)
 {
 	struct collect *c = *state;
@@ -789,19 +790,19 @@ static void ended_processes_leave_no_memory(void **state)
 }
 
 /*
- * A process whose last lines are read long after its end settles at once: operations that wait for
- * a missing launch are in its tallies all the same.
+ * A process whose last lines are read long after its end expires at once. Operations that wait for
+ * a missing launch are still in its tallies.
  */
 static void settling_compares_every_sum(void **state)
 {
 	const struct gpu_event events[] = {
 		/* whose launch never comes */
 		{.type = GPU_EVENT_KERNEL, .kernel = {10, 7, .correlation_id = 1}},
-		/* and whose probe does not */
+		/* and a launch whose probe never comes */
 		{.type = GPU_EVENT_LAUNCH,
 		 .launch = {.time_ns = 10, .tid = 5, .correlation_id = 2}},
 		{.type = GPU_EVENT_KERNEL, .kernel = {10, 9, .correlation_id = 2}},
-		/* and one that claims a launch in the future */
+		/* and a launch that claims a future time */
 		{.type = GPU_EVENT_LAUNCH,
 		 .launch = {.time_ns = UINT64_C(1) << 60, .tid = 5, .correlation_id = 3}},
 		{.type = GPU_EVENT_KERNEL, .kernel = {10, 20, .correlation_id = 3}},
