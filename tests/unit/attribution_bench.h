@@ -146,7 +146,7 @@ static inline void finish(struct bench *b)
 	addons_complete(&b->addons, 0, 0);
 }
 
-/* A kernel of the process, in stream 7. */
+/* Returns a kernel of the process, in stream 7. */
 static inline struct gpu_operation kernel(const struct bench *b, uint64_t start, uint64_t ns)
 {
 	return (struct gpu_operation){.work = GPU_WORK_KERNEL,
@@ -159,7 +159,7 @@ static inline struct gpu_operation kernel(const struct bench *b, uint64_t start,
 				      .stream = 7};
 }
 
-/* "cudaLaunch;k": a stack's frames, from the root on. */
+/* Returns a stack's frames from the root on, as "cudaLaunch;k". */
 static inline const char *text_of(const struct stack_table *t, struct stack_id stack)
 {
 	static char text[1024];
@@ -179,7 +179,7 @@ static inline const char *text_of(const struct stack_table *t, struct stack_id s
 	return at;
 }
 
-/* The only row with this stack; NULL: there is none. */
+/* Returns the only row with this stack, or NULL if there is none. */
 static inline const struct profile_row *row_of(const struct bench *b, enum row_kind kind,
 					       const char *stack)
 {
@@ -241,7 +241,7 @@ static inline const struct work_sum *sum_of(const struct bench *b, uint32_t stre
 	return work_tally_find(&b->process->counted, &key);
 }
 
-/* A thread of the process waits for its stream, or for the whole device. */
+/* Adds a wait of one of the process's threads, for its stream or for the whole device. */
 static inline void wait_for(struct bench *b, struct stack_id stack, uint64_t start, uint64_t ns,
 			    bool has_stream, uint32_t stream)
 {

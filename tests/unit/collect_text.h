@@ -14,7 +14,7 @@
 
 #define SAMPLE_NS 1000
 
-/* No places, no waits. */
+/* Makes a collect without places and waits. */
 static inline struct collect *new_collect(void)
 {
 	struct collect *c = collect_new(&(struct collect_options){.sample_ns = SAMPLE_NS});
@@ -23,7 +23,7 @@ static inline struct collect *new_collect(void)
 	return c;
 }
 
-/* A traced program says hello; NULL: refused. */
+/* Says hello as a traced program. Returns NULL if the program is refused. */
 static inline struct process *say_hello(struct collect *c, uint32_t pid)
 {
 	return collect_hello(c,

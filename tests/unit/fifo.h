@@ -119,7 +119,7 @@ static inline void fifo_take(struct fifo *f, const char *bytes, size_t n)
 	}
 }
 
-/* The input has ended: counts what is missing. */
+/* Ends the input, which counts missing lines. */
 static inline void fifo_finish(struct fifo *f)
 {
 	struct tracee *tracee;
@@ -171,7 +171,7 @@ static inline void fifo_start_reader(struct fifo *f)
 	assert_int_equal(pthread_create(&f->thread, NULL, fifo_read_to_the_end, f), 0);
 }
 
-/* All other writers must have closed, or be about to. */
+/* Ends the reader. All other writers must have closed, or be about to close. */
 static inline void fifo_end_reader(struct fifo *f)
 {
 	fifo_close_writer(f);

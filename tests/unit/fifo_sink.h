@@ -6,7 +6,7 @@
 #include "fifo.h"
 #include "cupti_trace/core/sink.h"
 
-/* A thread reads and passes each event to `heard`. */
+/* Opens the sink with a reading thread, which passes each event to `heard`. */
 static inline void fifo_open_sink(struct fifo *f, struct sink *sink, fifo_handler heard,
 				  void *context)
 {

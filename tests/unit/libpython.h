@@ -58,7 +58,7 @@ static inline void *load_libpython(const char *path)
 	return library;
 }
 
-/* Python's `called()` in the module __main__; `function` gets unused arguments. */
+/* Defines `called()` in Python's module __main__. `function` gets unused arguments. */
 static inline void define_called(void *(*function)(void *self, void *arguments))
 {
 	static struct {
@@ -74,7 +74,7 @@ static inline void define_called(void *(*function)(void *self, void *arguments))
 	py.PyObject_SetAttrString(module, method.name, py.PyCFunction_NewEx(&method, NULL, NULL));
 }
 
-/* The paths of those that are installed; globfree it. */
+/* Finds the installed libpythons. The caller frees the result by globfree. */
 static inline glob_t find_libpythons(void)
 {
 	glob_t found = {0};
@@ -85,7 +85,7 @@ static inline glob_t find_libpythons(void)
 	return found;
 }
 
-/* 3.7 and older are not known; their processes end well without Python frames. */
+/* Returns false for Python 3.7 and older, whose processes end without Python frames. */
 static inline bool is_known_libpython(const char *path)
 {
 	const char *version = strstr(path, "libpython3.");

@@ -111,7 +111,7 @@ static inline void make_elf(const char *path, const struct made_section *section
 	close(fd);
 }
 
-/* A function at this offset of the code. */
+/* Returns the symbol of a function at this offset of the code. */
 static inline Elf64_Sym made_function(uint32_t name, uint64_t offset, uint64_t size)
 {
 	return (Elf64_Sym){

@@ -27,8 +27,8 @@ static inline void made_go_put(unsigned char *table, uint64_t at, uint64_t value
 }
 
 /*
- * The table of functions that follow each other, the last of which ends at `end`. `text`: where
- * code begins. Returns its size.
+ * Makes the table of consecutive functions, the last of which ends at `end`. `text`: start of the
+ * code. Returns the table's size.
  */
 static inline size_t made_go_table(unsigned char table[MADE_GO_BYTES], uint32_t magic,
 				   uint64_t text, const struct made_go_function *functions,

@@ -79,7 +79,7 @@ static inline void made_frames_join(struct made_frames *f, const struct made_fra
 	made_frames_put(f, second->at, second->size);
 }
 
-/* `flags` 1: times are the processor's. */
+/* Writes the file's header. `flags` 1: times are the processor's ticks. */
 static inline void made_jitdump_header(int fd, uint64_t flags)
 {
 	const uint32_t words[] = {0x4a695444, 1, 40, 62, 0, 1234};
@@ -101,7 +101,7 @@ static inline void made_jitdump_other(int fd, uint32_t type, uint64_t time, uint
 	free(zeros);
 }
 
-/* The code that follows is shorter than it says. */
+/* Writes a record of code. The code that follows is shorter than the record says. */
 static inline void made_jitdump_load(int fd, uint64_t time, uint64_t address, uint64_t size,
 				     const char *name)
 {
@@ -117,7 +117,8 @@ static inline void made_jitdump_load(int fd, uint64_t time, uint64_t address, ui
 	made_jitdump_bytes(fd, "\xc3\xc3\xc3\xc3\xc3", 5);
 }
 
-/* A record that says that it has `claimed` bytes, of which the header has `header_size`. */
+/* Writes a record of unwinding data that claims `claimed` bytes, with a header of `header_size`
+ * bytes. */
 static inline void made_jitdump_unwinding(int fd, uint64_t time, const void *bytes, size_t size,
 					  uint64_t claimed, uint64_t header_size)
 {

@@ -58,7 +58,7 @@ static inline void made_rank_begin(struct made_timeline *m, uint32_t rank, uint3
 		&(struct process_info){.id = 1, .pid = (pid_t)(4000 + rank), .name = "python3"});
 }
 
-/* The work of `ns` in each step, from `start_ns` after its begin on. */
+/* Adds work of `ns` to each step, `start_ns` after the step's start. */
 static inline uint32_t made_steps(struct made_timeline *m, uint32_t outer, const char *name,
 				  uint64_t start_ns, uint64_t ns)
 {
@@ -81,7 +81,7 @@ static inline uint32_t made_steps(struct made_timeline *m, uint32_t outer, const
 	return stack;
 }
 
-/* All of it, with kernels of these names. */
+/* Makes the whole run of a rank, with kernels of these names. */
 static inline void made_rank(struct made_timeline *m, uint32_t rank, uint32_t size,
 			     const char *kernel, const char *collective)
 {

@@ -20,7 +20,7 @@ struct made_result {
 	struct result_tables tables;
 };
 
-/* A separate frame inside `outer`, even if there is an equal one. */
+/* Adds a separate frame inside `outer`, even if there is an equal frame. */
 static inline uint32_t made_push(struct made_result *m, uint32_t outer, const char *name)
 {
 	struct result *r = &m->result;
@@ -90,7 +90,7 @@ static inline void made_add_at(struct made_result *m, const struct row *row, str
 	m->result.place_count = m->places.count;
 }
 
-/* The stack with these frames, the outermost first. */
+/* Adds the stack with these frames, the outermost first. */
 static inline uint32_t made_stack(struct made_result *m, const char *const *names)
 {
 	uint32_t stack = RESULT_ROOT;

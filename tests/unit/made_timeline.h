@@ -51,7 +51,7 @@ static inline void made_record(struct made_timeline *m, struct timeline_record r
 	assert_int_equal(timeline_add(m->timeline, &record), 0);
 }
 
-/* A process 1 of pid 4711 with a thread 12, whose launch starts a kernel of this name. */
+/* Adds a kernel of this name, launched by thread 12 of process 1, pid 4711. */
 static inline void made_kernel_of(struct made_timeline *m, const char *name, uint64_t graph_node)
 {
 	uint32_t call = MADE_STACK(&m->made, "main", "cudaLaunchKernel"), kernel;

@@ -95,7 +95,7 @@ static inline struct stack_id bench_stack(struct naming_bench *b, const char *co
 
 #define STACK(b, ...) bench_stack(b, (const char *const[]){__VA_ARGS__, NULL})
 
-/* The call of a function of CUDA from there. */
+/* Returns the stack of a call of a CUDA function from `from`. */
 static inline struct stack_id bench_call(struct naming_bench *b, struct stack_id from,
 					 const char *function)
 {
@@ -104,7 +104,7 @@ static inline struct stack_id bench_call(struct naming_bench *b, struct stack_id
 
 /* ---- the tree ---- */
 
-/* The weight of a path from the root; -1: no such path. */
+/* Returns the weight of a path from the root, or -1 if there is no such path. */
 static inline double bench_weight(const struct call_tree *tree, const char *const *names,
 				  enum row_kind kind)
 {

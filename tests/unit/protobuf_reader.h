@@ -46,7 +46,7 @@ static inline uint64_t pb_number(struct pb *pb)
 	return 0;
 }
 
-/* False: there are no more. */
+/* Reads the next field. Returns false if there are no more. */
 static inline bool pb_next(struct pb *pb, struct pb_field *field)
 {
 	uint64_t tag, size;

@@ -72,7 +72,7 @@ static inline void made_put_8(struct made_memory *m, uint64_t address, uint8_t v
 	made_put(m, address, &value, 1);
 }
 
-/* A str of `length` characters of `kind` bytes each. */
+/* Makes a str of `length` characters of `kind` bytes each. */
 static inline uint64_t made_text(struct made_memory *m, const struct python_offsets *o,
 				 const void *characters, uint64_t length, uint32_t kind, bool ascii)
 {
@@ -129,8 +129,8 @@ static inline uint64_t made_anchor(struct made_memory *m, const struct python_of
 }
 
 /*
- * `is_entry`: a C evaluation loop was entered here; makes what is on its C stack, too, and leaves
- * its address in m->anchor.
+ * Makes a frame. `is_entry`: a C evaluation loop was entered here. Then makes the loop's part of
+ * the C stack, too, and leaves its address in m->anchor.
  */
 static inline uint64_t made_frame(struct made_memory *m, const struct python_offsets *o,
 				  uint64_t code, uint64_t previous, bool is_entry)

@@ -34,7 +34,7 @@ static inline struct place random_place(struct prng *p)
 	return place;
 }
 
-/* A frame in the stack, with what frames of the class have. */
+/* Pushes a frame, with the members that frames of this class have. */
 static inline uint32_t random_push(struct prng *p, struct made_result *m, uint32_t outer,
 				   enum frame_class class, const char *name)
 {
@@ -70,7 +70,7 @@ static inline uint32_t random_stack(struct prng *p, struct made_result *m)
 	return stack;
 }
 
-/* A record, and its part of a row. */
+/* Adds a record, and its part of a row. */
 static inline void random_record(struct prng *p, struct random_result *r)
 {
 	static const enum row_kind kinds[TIMELINE_KINDS] = {[TIMELINE_CPU_SAMPLE] = ROW_CPU,

@@ -51,7 +51,7 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 /* Bytes of each record in a buffer. */
 static size_t record_size = sizeof(struct cupti_abi_kernel);
 
-/* The records lie one after the other. */
+/* Steps to the next record, which follows the last one directly. */
 static int next_record(uint8_t *buffer, size_t valid_size, struct cupti_abi_activity **record)
 {
 	uint8_t *next = *record ? (uint8_t *)*record + record_size : buffer;
@@ -122,7 +122,7 @@ static struct cupti_abi_kernel record(const char *name, uint64_t start, uint64_t
 	};
 }
 
-/* The records in memory that ends where they end. */
+/* Sends the records from memory that ends with them. */
 static void send_records(struct bench *b, const void *records, size_t n, size_t size_of_one)
 {
 	size_t size = n * size_of_one;

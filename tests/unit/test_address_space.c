@@ -17,7 +17,7 @@ static void insert(struct address_space *space, uint64_t start, uint64_t end, ui
 	assert_int_equal(map_table_insert(&space->maps, entry), 0);
 }
 
-/* The module of the mapping that holds `address`; 0: none does. */
+/* Returns the module of the mapping that holds `address`, or 0 if none does. */
 static uint32_t module_at(const struct address_space *space, uint64_t address)
 {
 	const struct map_entry *entry = map_table_find(space->maps, address);
@@ -127,7 +127,7 @@ static void map_pages(struct prng *p, struct model *m, uint32_t module)
 		m->module[page] = module;
 }
 
-/* A space in the place of `m`: new, or a fork of another. */
+/* Puts a space in the place of `m`: a new one, or a fork of another. */
 static void begin_space(struct prng *p, struct model *models, struct model *m, uint32_t id)
 {
 	struct model *parent = &models[prng_below(p, SPACES)];

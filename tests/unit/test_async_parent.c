@@ -102,8 +102,8 @@ static bool keeps_answer(struct async_parent_worker *worker)
 }
 
 /*
- * A launch, with or without an answer at hand; at its instruction `at` a handler launches. False:
- * it was over before, and had the answer all the time.
+ * Launches, with or without an answer at hand. A signal handler launches at instruction `at`.
+ * Returns false if the launch was over before, and had the answer all the time.
  */
 static bool launch_and_trap(struct async_parent_worker *worker, bool has_answer, int at)
 {
@@ -224,7 +224,7 @@ static void *called(void *self, void *arguments)
 	return py.PyLong_FromLong(1);
 }
 
-/* The function `name` in the file of that path calls us, DEPTH calls deep. */
+/* Runs the function `name` of the file `path`, which calls the test, DEPTH calls deep. */
 static void run_in(const char *path, const char *name)
 {
 	char script[1024];

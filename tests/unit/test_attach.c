@@ -31,7 +31,7 @@ static bool is_in(const pid_t *list, uint32_t count, pid_t pid)
 	return false;
 }
 
-/* A process that sleeps, and has started another one, which has started another one, and so on. */
+/* Runs a process that sleeps, after starting another one, which starts a third one, and so on. */
 static void run_chain(uint32_t length, int report)
 {
 	pid_t self;

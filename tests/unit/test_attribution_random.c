@@ -95,7 +95,8 @@ static void check(struct prng *r, struct bench *b, const struct totals_seen *see
 	EXPECT(r, got.operations <= seen->own && got.ns <= seen->own_ns);
 }
 
-/* Any order, any bound, any failure of memory: all time is in the profile and in the totals. */
+/* Adds work in any order, with any bound and failing memory. All time is in the profile and in
+ * the totals. */
 static void random_work(struct prng *r)
 {
 	struct totals_seen seen = {0};

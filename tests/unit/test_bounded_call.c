@@ -212,7 +212,7 @@ static void a_place_is_not_stuck_where_a_call_was_busy(void **state)
 	assert_int_equal(err, 0);
 }
 
-/* A late job keeps its descriptor and its part of the budget. */
+/* Checks that a late job keeps its descriptor and its part of the budget. */
 static bool late_job_keeps_its_share(unsigned int deadline_ms)
 {
 	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
@@ -436,7 +436,7 @@ static uint32_t ask(bool keeps)
 	return effective;
 }
 
-/* A user with one capability: workers have it only where they are told to keep it. */
+/* Runs as a user with one capability. Workers have the capability only if told to keep it. */
 static int ask_as_user(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -90,7 +90,7 @@ static struct bpf_source *open_source(const struct bpf_source_options *options)
 	return s;
 }
 
-/* The next event there is now, or NULL; valid until the next call. */
+/* Returns the next event if there is one now, or NULL. The event is valid until the next call. */
 static const struct stack_event *next_event(struct bpf_source *s)
 {
 	const struct stack_event *event = bpf_source_next(s);
@@ -173,7 +173,8 @@ struct child {
 	int gate; /* a byte: it may go on */
 };
 
-/* A child that executes `run` when released, and until it or this program is killed. */
+/* Starts a child that executes `run` when released. The child ends when killed, or with this
+ * program. */
 static struct child start_child(void (*run)(void))
 {
 	struct child child;
@@ -215,7 +216,7 @@ PROBED void burn(void)
 		sink += mark[0];
 }
 
-/* Mostly in the kernel. */
+/* Reads zeros, mostly inside the kernel. */
 static void read_zeros(void)
 {
 	static char room[1 << 20];
@@ -225,7 +226,7 @@ static void read_zeros(void)
 		;
 }
 
-/* The children of a child are followed, too. */
+/* Computes in a child of a child, which is followed, too. */
 static void burn_in_a_child(void)
 {
 	pid_t pid = fork();
@@ -239,7 +240,7 @@ static void burn_in_a_child(void)
 
 /* ---- samples ---- */
 
-/* A while after it has been waited for. */
+/* Waits until BPF follows the process no longer, a while after waitpid. */
 static void await_release(const struct bpf_source *s, pid_t pid)
 {
 	time_t end = time(NULL) + TIMEOUT_S;
@@ -281,7 +282,7 @@ static void children_are_sampled(void **state)
 	bpf_source_close(s);
 }
 
-/* Much memory, which takes the kernel a while to take back. */
+/* Fills much memory, which the kernel takes a while to free. */
 static void fill_memory(void)
 {
 	size_t bytes = 256u << 20;
@@ -380,7 +381,7 @@ static void abort_at_once(void)
 	abort();
 }
 
-/* The status that BPF reports is the one that wait(2) gives. */
+/* Expects the status that BPF reports to be that of wait(2). */
 static void expect_status(void (*run)(void))
 {
 	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 50});
@@ -613,7 +614,7 @@ static void unrequested_probes_are_refused(void **state)
 
 /* ---- with two capabilities, as nobody ---- */
 
-/* `admin`: and this. */
+/* Becomes nobody with CAP_PERFMON and CAP_BPF; `admin`: and CAP_SYS_ADMIN. */
 static bool drop_to_two_capabilities(bool admin)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -745,7 +746,7 @@ static void run_nested(void)
 	      NULL);
 }
 
-/* The mapping with the interpreter's code; its path is valid until the next call. */
+/* Finds the mapping with the interpreter's code. Its path is valid until the next call. */
 static bool find_interpreter(pid_t pid, struct code_mapping *mapping)
 {
 	static char path[4096];
@@ -902,7 +903,7 @@ static void run_twice(void)
 	      go_on, NULL);
 }
 
-/* The time of the process's next exec, as BPF saw it. */
+/* Returns the time of the process's next exec, as seen by BPF. */
 static uint64_t await_exec(struct bpf_source *s, pid_t pid)
 {
 	const struct stack_snapshot *event;
@@ -992,7 +993,7 @@ static void python_functions_have_names(void **state)
 	expect_forward(true, 4);
 }
 
-/* The process is asked for names that do not come, but not for many that do. */
+/* Expects requests for names that do not come, but not many for names that do. */
 static void expect_nested(bool deaf)
 {
 	struct names names;
@@ -1039,7 +1040,8 @@ static void sleep_and_end(int fd)
 	_exit(write(fd, &ns, sizeof(ns)) != sizeof(ns));
 }
 
-/* All time of a process is reported once: as a record of its own, or in the sums at its end. */
+/* Checks that all time of a process is reported once: in a record of its own, or in the sums at
+ * its end. */
 static void check_times(bool without_casts)
 {
 	struct bpf_source *s = open_source(
@@ -1135,8 +1137,8 @@ static uint32_t verified(const struct bpf_source_options *options, uint32_t *pro
 	return total;
 }
 
-/* Close to what Linux 6.18 goes through; the verifiers of other kernels are better or worse at it.
- */
+/* Returns `most` for Linux 6.18, on which `most` was measured, and twice as much for other
+ * verifiers. */
 static uint32_t verified_most(uint32_t most)
 {
 	struct utsname name;

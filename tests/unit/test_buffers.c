@@ -202,7 +202,7 @@ static void who_waits_is_woken(void **state)
 	buffers_release(&b);
 }
 
-/* Nobody gets a buffer that somebody else has. */
+/* Marks buffers, and checks that nobody else has them. */
 static void *mark_and_look(void *buffers)
 {
 	for (uint32_t i = 0; i < 2000; i++) {
@@ -249,7 +249,7 @@ static struct {
 	uint32_t count;
 } at_end;
 
-/* The key is newer than the pool's own. */
+/* Takes a buffer at the thread's end, by a key that is newer than the pool's own. */
 static void take_at_end(void *value)
 {
 	at_end.taken[at_end.count++] = get(at_end.buffers);
@@ -284,7 +284,7 @@ static void what_an_ending_thread_leaves_is_not_filled(void **state)
 	buffers_release(&b);
 }
 
-/* The size given follows how long the last one lasted, within bounds. */
+/* Returns the size of the next buffer, which depends on the time that the last one lasted. */
 static size_t size_after(struct buffers *b, uint64_t *now_ns, uint64_t lasted_ns)
 {
 	uint8_t *buffer;

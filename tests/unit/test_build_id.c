@@ -58,7 +58,7 @@ static void make(struct made *m)
 	m->header.e_ident[EI_CLASS] = ELFCLASS64;
 }
 
-/* Two pages that can be read, between others that cannot. */
+/* Maps two readable pages between unreadable ones. */
 static uint8_t *map_pages(void)
 {
 	uint8_t *pages = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

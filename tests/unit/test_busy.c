@@ -67,7 +67,7 @@ static uint64_t count_marked(const bool *marked)
 	return count;
 }
 
-/* The longest runs of unmarked nanoseconds, by repeated search. */
+/* Checks the longest runs of unmarked nanoseconds, by repeated search. */
 static void check_gaps(struct prng *p, const struct made_result *m, const struct busy *b)
 {
 	static bool taken[RUN_NS];

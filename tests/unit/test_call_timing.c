@@ -81,7 +81,7 @@ static void take_events(struct bench *b)
 		call_timing_take(b->timing, event);
 }
 
-/* A call is timed, or not. */
+/* Expects a call to be timed or not. */
 static void expect_timed(struct bench *b, bool timed)
 {
 	const struct ledger *l = collect_ledger(b->collect);
@@ -113,7 +113,7 @@ static struct process *happen(struct bench *b, enum process_event_type type, pid
 	return process;
 }
 
-/* A process maps this file; returns the message. */
+/* Maps this file into a process. Returns the message. */
 static const char *map(struct bench *b, pid_t pid, const char *path)
 {
 	const struct process_event event = {

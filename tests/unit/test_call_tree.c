@@ -12,7 +12,7 @@ static struct call_tree *tree_of(const struct made_result *m)
 	return tree;
 }
 
-/* The child of a node with this name, or CALL_TREE_NONE. */
+/* Returns the child of a node with this name, or CALL_TREE_NONE. */
 static uint32_t child(const struct call_tree *t, uint32_t node, const char *name)
 {
 	uint32_t count, at;

@@ -28,7 +28,7 @@ static int keep_two(void)
 	return capabilities_keep(UINT64_MAX) == 0 && capabilities_effective() == TWO ? 0 : 2;
 }
 
-/* A program that user 0 executes has none either. */
+/* Renounces capabilities: a program that user 0 executes has none either. */
 static int renounce(void)
 {
 	if (capabilities_renounce() != 0 || capabilities_effective() != 0)

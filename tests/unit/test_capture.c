@@ -296,7 +296,7 @@ static const char *keep_name_as_it_is(void *context, const char *name)
 	return name;
 }
 
-/* Two calls of CUDA, one with errors and durations. */
+/* Adds two CUDA functions, one of them with errors and durations. */
 static void add_calls(struct api_calls *calls)
 {
 	const struct gpu_call_error errors[] = {{600, 4}, {GPU_CALL_OTHER_ERROR, 2}};
@@ -481,7 +481,7 @@ static void assert_refused(const char *text, size_t size, enum capture_error wan
 	assert_int_equal(error, want);
 }
 
-/* gzip's file of a message. */
+/* Packs a message as gzip does. */
 static char *pack(const struct protobuf *message, size_t *size)
 {
 	char *text = NULL;

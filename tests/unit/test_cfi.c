@@ -80,7 +80,7 @@ static void compare_cfa(const struct cfi_row *row, Dwarf_Frame *frame)
 	}
 }
 
-/* libdw represents a rule by operations that compute it. */
+/* Compares a rule with libdw's, which is an expression that computes the register. */
 static void compare_register(const struct cfi_row *row, Dwarf_Frame *frame, int reg)
 {
 	Dwarf_Op memory[3], *ops = NULL;
@@ -104,7 +104,7 @@ static void compare_register(const struct cfi_row *row, Dwarf_Frame *frame, int 
 	}
 }
 
-/* Memory in which every word differs. */
+/* Reads memory in which every word differs. */
 static bool read_scrambled(void *context, uint64_t address, uint64_t *value)
 {
 	(void)context;
@@ -112,7 +112,7 @@ static bool read_scrambled(void *context, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* The caller's rsp, rbp and pc by a simple row; interprets the rules independently. */
+/* Applies a simple row to the caller's rsp, rbp and pc. Interprets the rules independently. */
 static void apply_simple(const struct cfi_simple_row *row, uint64_t *rsp, uint64_t *rbp,
 			 uint64_t *pc)
 {
@@ -427,7 +427,7 @@ static void other_expressions_are_not_simple(void **state)
 	assert_false(cfi_simplify(&row, &simple));
 }
 
-/* A function whose program does nothing for so many bytes. */
+/* Finds a row of a function whose program has this many bytes without effect. */
 static int find_in_long_entry(uint32_t size)
 {
 	static const uint8_t common[] = {/* length, no pointer back */ 12, 0, 0, 0, 0, 0, 0, 0,

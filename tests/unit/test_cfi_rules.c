@@ -154,7 +154,7 @@ static struct cfi_table table(void)
 				  .is_debug_frame = is_debug_frame};
 }
 
-/* The row at CODE_AT + offset of a function with this program. */
+/* Finds the row at CODE_AT + offset of a function with this program. */
 static int row_at(const struct common *c, struct bytes_of program, uint64_t offset,
 		  struct cfi_row *row)
 {
@@ -371,7 +371,7 @@ static void entries_are_limited(void **state)
 
 #define INDEX_AT 0x8000
 
-/* .eh_frame_hdr with these encodings and pairs of addresses; returns its size. */
+/* Makes .eh_frame_hdr with these encodings and pairs of addresses. Returns its size. */
 static size_t make_index(uint8_t *index, uint8_t encoding, uint32_t count,
 			 const uint64_t (*pairs)[2], uint32_t pair_count)
 {
@@ -579,7 +579,7 @@ static bool read_memory(void *context, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* All known: register i has 100 + i; rsp is at the memory's start. */
+/* Returns known values for all registers: register i has 100 + i, rsp the memory's start. */
 static struct cfi_registers all_known(void)
 {
 	struct cfi_registers r = {.known = (1u << CFI_REGISTERS) - 1};
@@ -592,7 +592,7 @@ static struct cfi_registers all_known(void)
 	return r;
 }
 
-/* CFA = rsp + 16, the return address below it. */
+/* Returns a row with CFA = rsp + 16, and the return address below the CFA. */
 static struct cfi_row plain_row(void)
 {
 	struct cfi_row row = {.cfa_register = CFI_RSP, .cfa_offset = 16};

@@ -37,7 +37,7 @@ static double number_of(const cJSON *object, const char *key)
 	return item(object, key)->valuedouble;
 }
 
-/* Event number `n` of a phase; NULL: there are fewer. */
+/* Returns event number `n` of a phase, or NULL if there are fewer. */
 static const cJSON *event(const cJSON *tree, const char *phase, int n)
 {
 	const cJSON *e;

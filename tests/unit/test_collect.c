@@ -33,7 +33,7 @@ static struct collect *new_bounded(void)
 	return c;
 }
 
-/* The target runs its program, and the kernel reports its tree. */
+/* Makes a collect whose target runs its program, with a process tree from the kernel. */
 static struct collect *new_tree_of(pid_t pid)
 {
 	const struct process_event exec = {
@@ -179,7 +179,7 @@ static void events_are_of_the_process_of_their_time(void **state)
 	collect_free(c);
 }
 
-/* The CPU time that is used in the window, of a process whose end is reported when it is over. */
+/* Returns the CPU time in the time range of a process whose end is reported after the range. */
 static uint64_t used_by_one_that_ended(uint64_t began_ns, bool has_read_clocks)
 {
 	const uint32_t self = (uint32_t)getpid(); /* whose clock can be read */
@@ -264,7 +264,7 @@ static void cpu_time_of_processes_that_begin_after_the_end(void **state)
 	assert_int_equal(used_after_the_end(self, 10, 90), 0);
 }
 
-/* Without privileges: 0; failures: 1 and 2; 77: cannot be tested. */
+/* Says hello without privileges. Returns 0, 1 or 2 if that fails, or 77 if it cannot be tested. */
 static int say_hello_as_user(struct collect *c)
 {
 	struct stat st;
@@ -884,7 +884,7 @@ static void nobody_skips_stacks_unasked(void **state)
 			  "often;[GPU_Kernel]k 10\nseldom;[GPU_Kernel]k 35\n");
 }
 
-/* All ids that programs assign: those of two programs are separate. */
+/* Sends all kinds of ids that programs assign. Ids of two programs are separate. */
 static void send_all_of_one(struct collect *c, struct process *p, const char *name, uint64_t ns)
 {
 	const struct gpu_event_frame frames[] = {
@@ -972,7 +972,7 @@ static void a_later_program_is_not_the_first_one(void **state)
 
 /* ---- sparse numbers ---- */
 
-/* One of all that has a number, each the `i`-th of those that are `step` apart. */
+/* Puts one event of each kind with a number: the `i`-th of numbers that are `step` apart. */
 static void put_numbers(struct text *text, uint32_t i, uint32_t step)
 {
 	uint32_t id = UINT32_MAX - i * step;
@@ -1055,7 +1055,7 @@ static void the_quota_is_of_128_mib(void **state)
 	collect_free(c);
 }
 
-/* Work that nothing launches: it needs no launch to be in the books. */
+/* Sends work without a launch, which is in the tallies nevertheless. */
 static void send_migration(struct collect *c, struct process *p, uint32_t stream, uint64_t ns)
 {
 	send_event(c, p,
@@ -1221,7 +1221,7 @@ static void leave(struct collect *c, struct program *p, uint64_t now)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Honest programs: with any quota, there is never a difference. */
+/* Plays honest programs with any quota, which never make a difference. */
 static void random_programs(struct prng *r)
 {
 	struct program programs[PROGRAMS] = {{.process = NULL}};
@@ -1325,7 +1325,7 @@ static void stacks_that_are_handed_on_and_on_have_an_end(void **state)
 	collect_free(c);
 }
 
-/* Each round fills every table a little more: threads, streams, graphs, launches, waits. */
+/* Fills every table a little more each round: threads, streams, graphs, launches, waits. */
 static uint64_t flood(struct collect *c, struct process *p, uint32_t i)
 {
 	const struct gpu_event_frame frame = {i, GPU_FRAME_RETURN, 0};
@@ -1536,7 +1536,7 @@ static void times_before_the_command_are_not_kept(void **state)
 	expect_profile(c, "");
 }
 
-/* The name of a thread that has samples, "-" without; checks that it has so many. */
+/* Returns the name of a thread, or "-" without samples. Checks the number of its samples. */
 static const char *thread_name(const struct collected *in, uint32_t process, uint32_t tid,
 			       uint64_t samples)
 {

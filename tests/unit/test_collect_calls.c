@@ -26,7 +26,7 @@ static void leave(struct collect *c, uint32_t tid, uint64_t start, uint64_t end,
 	collect_call_end(c, &event, start, function);
 }
 
-/* Something happened to a process: its main thread, where it is about one. */
+/* Reports an event of a process; events of threads are the main thread's. */
 static void happens(struct collect *c, enum process_event_type type, pid_t pid, uint64_t time_ns)
 {
 	collect_process_event(
@@ -47,7 +47,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* The profile in ns, as it would be in a file, after it all ended at `now_ns`. */
+/* Expects the profile in ns, as in a file, after all has ended at `now_ns`. */
 static void expect_profile(struct collect *c, uint64_t now_ns, uint64_t calls, const char *expected)
 {
 	const struct ledger_calls *ledger = &collect_ledger(c)->calls;
@@ -201,7 +201,7 @@ void softmax_of_the_test(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* A call of this process itself, with the host's function of its kernel in a register. */
+/* Calls a function in this process, with the host function of the kernel in a register. */
 static void call_with_kernel(struct collect *c, uint64_t time, uint64_t address, int reg)
 {
 	struct stack_snapshot *s = calloc(1, sizeof(*s));

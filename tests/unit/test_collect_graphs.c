@@ -76,7 +76,7 @@ static void begin_program(struct world *w, struct program *p)
 	}
 }
 
-/* Another program in the process, after all data of this one. */
+/* Begins another program in the process, after all data of the last one. */
 static void begin_anew(struct world *w, struct program *p)
 {
 	w->now = 1 + (w->now > p->last_moment ? w->now : p->last_moment);
@@ -149,7 +149,8 @@ static void destroy(struct program *p, struct life *life)
 	p->free_numbers[p->free_count++] = life->number;
 }
 
-/* Some are lost; then the work started at once on the GPU, which makes its time sufficient. */
+/* Launches a graph. Some launches are lost. The work then starts at once on the GPU, so that its
+ * time suffices. */
 static void launch(struct world *w, struct program *p, const struct life *life)
 {
 	struct prng *r = &w->random;
@@ -232,7 +233,7 @@ static int by_moment(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-/* The node site in a row's stack: where it was created, "-" for none, or the mark. */
+/* Returns the node's site in a row's stack: the creation site, "-" for none, or the mark. */
 static const char *site_of(const struct stack_table *t, const struct profile_row *row)
 {
 	struct stack_id made = stack_table_outer(t, row->stack),
@@ -276,7 +277,7 @@ static void check(struct world *w)
 		}
 }
 
-/* A program begins in a process, in which another may have been. */
+/* Begins a program in a process that may have had another program. */
 static void begin_in_process(struct world *w, uint32_t program, uint64_t moment)
 {
 	const struct process_event exec = {

@@ -24,7 +24,7 @@ static void send_nvtx(struct program *p, uint32_t id, const char *domain, const 
 		   &(struct gpu_event){.type = GPU_EVENT_NVTX, .nvtx = {id, 0, domain, name}});
 }
 
-/* A stack of these frames, a launch from there, and the kernel it started. */
+/* Sends a stack of these frames, a launch from there, and the launched kernel. */
 static void send_launch(struct program *p, uint32_t id, const struct gpu_event_frame *frames,
 			uint32_t count)
 {

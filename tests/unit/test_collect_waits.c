@@ -27,7 +27,7 @@ static void send_wait(struct program *p, uint32_t stack, uint64_t start, uint64_
 						.stack_id = stack}});
 }
 
-/* A launch from `stack` and the kernel it started. */
+/* Sends a launch from `stack`, and its kernel. */
 static void send_kernel(struct program *p, uint32_t stack, uint64_t start, uint64_t ns)
 {
 	uint32_t id = ++p->correlation;
@@ -99,7 +99,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* The profile in ns, and what it adds up to. */
+/* Expects the profile in ns. Returns its sums. */
 static struct written expect_profile(struct program *p, const char *expected)
 {
 	struct written written;
@@ -165,7 +165,7 @@ static void only_work_of_the_same_process_is_waited_for(void **state)
 			  "cudaStreamSynchronize;[waiting for GPU] 100\n");
 }
 
-/* A wait of which the thread was on a CPU for a part. */
+/* Sends a wait during which the thread was on a CPU for a part. */
 static void send_computing_wait(struct program *p, uint64_t start, uint64_t ns, uint64_t computed)
 {
 	send_event(p->collect, p->process,

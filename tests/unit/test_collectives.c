@@ -23,7 +23,7 @@ static void end(struct collectives *c)
 	assert_int_equal(memory.used, 0);
 }
 
-/* An operation of a rank in its stream, until `end_ns`. */
+/* Adds a rank's operation in its stream, until `end_ns`. */
 static void add(struct collectives *c, uint32_t rank, uint32_t stream, uint64_t start_ns,
 		uint64_t end_ns)
 {
@@ -65,7 +65,7 @@ static void a_late_rank_is_found(void **state)
 	end(c);
 }
 
-/* Two operations of `a` and `b`: are they one collective? */
+/* Returns true if two operations of `a` and `b` are one collective. */
 static bool are_one(const struct collective_line *a, const struct collective_line *b,
 		    const uint64_t times[4])
 {
@@ -238,7 +238,8 @@ static void add_on(struct cluster *x, uint32_t host, uint32_t rank, uint32_t str
 	collectives_add(x->c, &line, start, on_clock(x, host, end_ns) - start, 0);
 }
 
-/* A collective that all ranks come to within 2 ms from `now` on, but one rank 1 ms after these. */
+/* Adds a collective to which all ranks come within 2 ms after `now`; rank `last` comes 1 ms
+ * later. */
 static void add_collective(struct prng *p, struct cluster *x, uint64_t now, uint32_t last)
 {
 	uint64_t left = now + 3 * MS + 100 * US;

@@ -469,7 +469,7 @@ static void without_durations_all_of_it_may_be_noise(void **state)
 	made_end(&a);
 }
 
-/* Three runs of a kernel a side, of these times. */
+/* Checks three runs of a kernel on each side, with these times. */
 static void check_runs(const uint64_t before[3], const uint64_t after[3], double bound,
 		       bool is_significant)
 {

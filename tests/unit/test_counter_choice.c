@@ -4,7 +4,7 @@
 #include "unit.h"
 #include "cupti_trace/hw/counter_choice.h"
 
-/* The launches of `name` that are measured, of so many, as bits. */
+/* Launches `name` this many times. Returns the measured launches as bits. */
 static uint64_t launch(struct counter_choice *c, const char *name, uint32_t count)
 {
 	uint64_t measured = 0;

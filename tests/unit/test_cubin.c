@@ -10,7 +10,7 @@
 #define SOURCE "tests/cubins/lines.cu"
 #define PC_MAX 0x4000u
 
-/* A malloc'd file; NULL: there is none. */
+/* Reads a file into allocated memory. Returns NULL if there is none. */
 static char *read_file(const char *path, size_t *size)
 {
 	FILE *file = fopen(path, "re");
@@ -37,7 +37,7 @@ static char *read_cubin(size_t *size)
 	return bytes;
 }
 
-/* The line with this text in the source. */
+/* Returns the number of the source line with this text. */
 static uint32_t line_of(const char *text)
 {
 	size_t size;
@@ -200,7 +200,8 @@ static void add_section(struct made *m, const char *name, uint64_t flags, const 
 	put(&m->image, data, size);
 }
 
-/* A symbol table with this many functions, each name a byte later in the table of names. */
+/* Adds a symbol table with this many functions. Each name starts a byte later in the string
+ * table. */
 static void add_functions(struct made *m, const char *names, size_t size, uint32_t count)
 {
 	Elf64_Sym *symbols = calloc(count, sizeof(*symbols));
@@ -251,7 +252,7 @@ static int open_made(struct made *m)
 	return result;
 }
 
-/* A unit of the line table: its header from behind its length on, and its program. */
+/* Makes a unit of the line table, from its header after the length, and its program. */
 static struct bytes made_unit(uint16_t version, const struct bytes *header,
 			      const struct bytes *program)
 {
@@ -283,7 +284,8 @@ static int open_lines(const struct bytes *lines)
 	return open_made(&made);
 }
 
-/* A folder with a name of that length, and files in it: in the header, and in the program. */
+/* Opens a table with a folder name of this length, and with files in the header and in the
+ * program. */
 static int open_folder(size_t length, uint32_t files, uint32_t defined)
 {
 	char *folder = calloc(1, length + 1);

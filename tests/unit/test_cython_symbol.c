@@ -3,7 +3,7 @@
 #include "symbolize/cython_symbol.h"
 #include "symbolize/demangle.h"
 
-/* `want` NULL: it is not of Cython. */
+/* Expects the function's name in the file; `want` NULL: no name of Cython. */
 static void expect_in(const char *file, const char *symbol, const char *want)
 {
 	char *name = cython_symbol_name(symbol, file);

@@ -65,7 +65,8 @@ static uint32_t checksum(const char *name)
 	return (uint32_t)crc32(0, bytes, (unsigned int)size);
 }
 
-/* A library without a build id, with this link, whose section ends `missing` bytes early. */
+/* Makes a library without a build id, with this link. The link's section ends `missing` bytes
+ * early. */
 static void make_linked(const char *name, const char *link, uint32_t crc, size_t missing)
 {
 	size_t size = (strlen(link) + 1 + 3) / 4 * 4;

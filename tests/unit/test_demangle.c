@@ -120,7 +120,8 @@ static void test_versions_and_stubs(void **state)
 	expect("@plt", DEMANGLE_FUNCTION, "@plt");
 }
 
-/* Each level doubles the output: pair<pair<...>, pair<...>>, by substitution. */
+/* Returns a name whose output doubles at each level: pair<pair<...>, pair<...>>, by
+ * substitution. */
 static char *exponential_name(unsigned int levels)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -163,7 +164,7 @@ static void test_exponential_output_is_cut(void **state)
 	assert_true(kept > 0);
 }
 
-/* Base 62 as Rust's v0 mangling has it: 0 is "_", 1 is "0_", 63 is "10_". */
+/* Writes a number in base 62 as in Rust's v0 mangling: 0 is "_", 1 is "0_", 63 is "10_". */
 static char *put_base62(char *end, size_t value)
 {
 	static const char digits[] =
@@ -289,8 +290,8 @@ static char *put_substitution(char *end, unsigned int n)
 }
 
 /*
- * f<sizeof...((A)0)> with a type A of 2^levels parts: each level takes the one before twice. All
- * parts are searched for a pack, and nothing is printed meanwhile.
+ * Returns f<sizeof...((A)0)> with a type A of 2^levels parts, because each level takes its
+ * predecessor twice. All parts are searched for a pack, without any output.
  */
 static char *endless_name(unsigned int levels)
 {

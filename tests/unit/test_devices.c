@@ -41,7 +41,7 @@ static void describe(struct devices *d, uint32_t process, struct gpu_event_devic
 	assert_int_equal(devices_describe(d, process, &e), 0);
 }
 
-/* Work ran on the device: returns its name. */
+/* Uses a device for work. Returns its name. */
 static const char *use(struct devices *d, uint32_t process, uint32_t id)
 {
 	static char label[DEVICE_LABEL_BYTES];

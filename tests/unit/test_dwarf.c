@@ -68,7 +68,7 @@ static int load(const char *name, struct dwarf **dwarf)
 	return err;
 }
 
-/* Outermost first, joined by ';'. */
+/* Joins names by ';', outermost first. */
 static void join(const char *const *names, size_t count, char *text, size_t size)
 {
 	struct demangler *demangler = demangler_new();
@@ -112,8 +112,8 @@ static size_t compare(struct dwarf *dwarf, struct reading *r)
 }
 
 /*
- * Every byte of the functions that match `functions` (of nm's), against addr2line on `reference`.
- * Returns the greatest depth seen.
+ * Compares every byte of functions that match `functions`, as nm lists them, with addr2line on
+ * `reference`. Returns the greatest depth found.
  */
 static size_t check_all(const char *name, const char *reference, const char *functions)
 {
@@ -220,7 +220,7 @@ static void separate_debug_files(void **state)
 	assert_int_equal(check_all("part", "whole", FUNCTIONS), 4);
 }
 
-/* "work:c.c inner:inc/h.h" of each function at an address, without the folder. */
+/* Joins "work:c.c inner:inc/h.h" from the functions at an address, without the folder. */
 static void join_sources(struct dwarf *dwarf, uint64_t address, char *text, size_t size)
 {
 	struct source_place sources[DWARF_MAX_DEPTH];

@@ -52,7 +52,8 @@ static struct elf_cfi *load(const char *file)
 	return cfi;
 }
 
-/* The offset of a symbol, which is its address too here: the linker maps files from 0 on. */
+/* Returns the offset of a symbol. Here the offset is also the address, because the linker maps
+ * files from 0 on. */
 static uint64_t symbol(const char *file, const char *name)
 {
 	unsigned long address = 0;
@@ -90,7 +91,7 @@ static void assert_same_rows(const struct elf_cfi *a, const struct elf_cfi *b)
 	assert_true(rows > 100);
 }
 
-/* A section's header in a file of ours that is mapped for writing. */
+/* Finds a section's header in a test file that is mapped for writing. */
 static Elf64_Shdr *find_header(char *image, const char *name)
 {
 	Elf64_Ehdr *elf = (Elf64_Ehdr *)(void *)image;

@@ -12,7 +12,7 @@ static char path[256];
 static unsigned char image[1 << 20];
 static size_t size;
 
-/* A library with one section, in `path` and in `image`. */
+/* Makes a library with one section, in `path` and in `image`. */
 static void make_image(const struct made_section *section)
 {
 	int fd;
@@ -129,7 +129,7 @@ static void notes_are_limited(void **state)
 	assert_int_equal(opened(), -ENOEXEC);
 }
 
-/* The contents of the section with this header; NULL: none. */
+/* Returns the contents of the section with this header, or NULL. */
 static char *contents(const GElf_Shdr *section)
 {
 	unsigned char *copy = malloc(size);

@@ -29,7 +29,7 @@ static const char *path(void)
 	return text;
 }
 
-/* The symbols of a program with these sections, the first of which is at TABLE. */
+/* Loads the symbols of a program with these sections, the first of which is at TABLE. */
 static struct elf_syms *load(const struct made_section *sections, uint32_t count)
 {
 	const uint64_t address = TABLE;

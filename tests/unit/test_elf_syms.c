@@ -46,7 +46,7 @@ static struct elf_syms *load(const char *name)
 	return load_with_root(name, "nothing");
 }
 
-/* File offset of a symbol of nm's, by readelf's program headers. */
+/* Returns the file offset of a symbol, from nm and readelf's program headers. */
 static uint64_t offset_of(const char *file, const char *symbol)
 {
 	char command[1024];

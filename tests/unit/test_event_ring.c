@@ -93,7 +93,7 @@ static void put_value(struct made *m, uint64_t value)
 	put(m, &v, sizeof(v), 0);
 }
 
-/* The next event is this value. */
+/* Expects the next event to be this value. */
 static void expect_next(struct made *m, uint64_t value)
 {
 	const struct stack_event *event = event_ring_next(&m->ring);
@@ -330,7 +330,7 @@ static void make_whole(struct whole *w)
 	w->python.count = STACK_PYTHON_MAX_LINKS;
 }
 
-/* True if it is handed out; the one behind it always is. */
+/* Returns true if the record is handed out. The record after it always is. */
 static bool is_taken(struct made *m, const void *record, uint32_t size)
 {
 	const struct stack_event *event;

@@ -7,7 +7,7 @@
 static struct capture captured;
 static char folder[] = "/tmp/profile_unit.XXXXXX";
 
-/* The path of a script there with this first line. */
+/* Makes a script with this first line in the folder. Returns its path. */
 static const char *script(const char *first_line)
 {
 	static char path[64];
@@ -81,7 +81,7 @@ static void interpreters_that_do_not_exist(void **state)
 	assert_int_equal(explain(script(""), ENOENT), 126);
 }
 
-/* A file there, with what it begins with and its mode; the working directory is there, too. */
+/* Makes a file in the working directory, with this content and mode. */
 static void make(const char *name, const char *text, mode_t mode)
 {
 	FILE *f = fopen(name, "w");
@@ -169,7 +169,7 @@ static void the_line_that_would_have_worked(void **state)
 	assert_int_equal(chdir(here), 0);
 }
 
-/* Near names alone, of all folders of PATH, and of the working directory. */
+/* Expects similar names alone, from all folders of PATH and from the working directory. */
 static void expect_meant(const char *file)
 {
 	static const struct {

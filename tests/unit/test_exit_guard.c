@@ -110,7 +110,7 @@ static void play(const struct scene *s)
 	exit(3);
 }
 
-/* The output of a child that plays this, and how it ended. */
+/* Runs the scene in a child. Reads the child's output, and returns its status. */
 static int run(void (*child)(const struct scene *), const struct scene *s, char *said, size_t size)
 {
 	int pipe_ends[2], status;

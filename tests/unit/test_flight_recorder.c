@@ -28,7 +28,7 @@ static struct flight_recorder *filled(uint32_t count)
 	return r;
 }
 
-/* The numbers of what is there, in order. */
+/* Expects the recorder to hold these numbers, in order. */
 static void expect_items(struct flight_recorder *r, uint32_t first, uint32_t end)
 {
 	const struct profile_item *item;

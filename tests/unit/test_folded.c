@@ -18,7 +18,7 @@ static void add(struct made_result *m, const char *const *path, uint64_t cpu_ns,
 		__VA_ARGS__, NULL \
 	}
 
-/* The text written, to be freed. */
+/* Writes the result. The caller frees the text. */
 static char *write_result(const struct made_result *m, const struct writer_options *options,
 			  struct written *written)
 {

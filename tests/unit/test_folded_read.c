@@ -24,7 +24,7 @@ static struct folded_stacks *read_text(const char *text, size_t size, struct quo
 	return folded;
 }
 
-/* The result as folded.c writes it, to be freed. */
+/* Writes the stacks as folded.c does. The caller frees the text. */
 static char *write_again(const struct folded_stacks *folded)
 {
 	const struct writer_options ones = {.unit_ns = 1};

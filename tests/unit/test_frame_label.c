@@ -18,7 +18,7 @@ static char *text_of(const struct frame_label *label)
 	return text;
 }
 
-/* `expected` is escaped as XML. */
+/* Checks a shortened label; `expected` is escaped as XML. */
 static void check_short(enum frame_class class, const char *name, const char *short_name,
 			uint32_t columns, const char *expected)
 {

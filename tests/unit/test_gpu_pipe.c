@@ -6,7 +6,7 @@
 #include "pipe_bench.h"
 #include "symbolize/util/monotonic.h"
 
-/* All that are left end without a goodbye. */
+/* Ends all remaining programs, without a goodbye. */
 static void close_all(struct pipe_bench *b)
 {
 	struct tracee *tracee;
@@ -49,7 +49,7 @@ static void hello_of(struct pipe_bench *b, uint32_t pid, uint64_t instance, uint
 					     .is_off = !is_traced}});
 }
 
-/* Most programs are alone under their pid, which is their instance id too. */
+/* Begins a batch. Most programs are alone under their pid, which is also their instance id. */
 static void batch(struct pipe_bench *b, uint32_t pid, uint64_t sequence)
 {
 	batch_of(b, pid, pid, sequence);
@@ -831,7 +831,7 @@ static void the_limit_of_a_line_is_exact(void **state)
 	}
 }
 
-/* A batch with a declared length of one line; more lines follow it. */
+/* Begins a batch with a declared length of one line. More lines follow. */
 static void bounded_batch(struct pipe_bench *b, uint32_t pid, uint64_t sequence, uint32_t lines)
 {
 	static const char line[] = "{\"t\":\"k\",\"n\":1,\"s\":1,\"d\":10,\"c\":1,\"v\":[0,1,7],"
@@ -1140,7 +1140,7 @@ static void the_newline_before_a_batch_ends_half_a_line(void **state)
 	assert_ledger(b, pipe, lost_batches, 0);
 }
 
-/* A stream with all kinds of lines in it. */
+/* Makes a stream with lines of all kinds. */
 static char *make_stream(size_t *size)
 {
 	static const char *const lines[] = {

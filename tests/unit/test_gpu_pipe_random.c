@@ -37,7 +37,8 @@ static void write_line(struct world *w, const struct gpu_event *event)
 	w->expected.pipe.lines++;
 }
 
-/* An event that is handed out, if its program is believed. */
+/* Adds an expected event if its program is accepted. Otherwise counts a refusal and returns
+ * false. */
 static bool is_heard(struct world *w, const struct program *p, enum gpu_event_type type)
 {
 	if (!p->process) {
@@ -167,7 +168,7 @@ static void write_any(struct world *w, struct program *p, uint64_t sequence)
 	}
 }
 
-/* One batch of a program, and perhaps a line after it. */
+/* Writes a batch of a program, and perhaps a line after it. */
 static void write_batch(struct world *w, struct program *p)
 {
 	struct prng *random = &w->random;
@@ -225,7 +226,7 @@ static void check_ledger(struct world *w)
 	EXPECT(&w->random, memcmp(&got->bounds, &expected->bounds, sizeof(got->bounds)) == 0);
 }
 
-/* A program ends without a goodbye. */
+/* Ends a program without a goodbye. */
 static void kill_any(struct world *w)
 {
 	struct program *p = &w->programs[prng_below(&w->random, PROGRAMS)];

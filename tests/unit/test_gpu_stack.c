@@ -56,7 +56,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* "main;cudaLaunch;k": a stack's frames, from the root on. */
+/* Returns a stack's frames from the root on, as "main;cudaLaunch;k". */
 static const char *text_of(const struct stack_table *t, struct stack_id stack)
 {
 	static char text[4096];

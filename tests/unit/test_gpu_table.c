@@ -38,7 +38,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* One sum: of a device, a stream (context 1) and a kind. */
+/* Adds a sum of a device, a stream (context 1) and a kind. */
 static void add_sum(struct work_tally *t, uint32_t device, uint32_t stream, uint32_t work,
 		    uint64_t count, uint64_t ns, uint64_t bytes)
 {

@@ -293,7 +293,8 @@ static int free_decoder(void **state)
 	return 0;
 }
 
-/* The line behind a fence: one byte read past the end is seen by the sanitizers and valgrind. */
+/* Decodes the line in front of a guard, so that sanitizers and valgrind find a read past its
+ * end. */
 static int decode(struct gpu_wire_decoder *decoder, const char *line, size_t length,
 		  struct gpu_event *event)
 {
@@ -332,8 +333,8 @@ static void check_round_trip(struct gpu_wire_decoder *decoder, const struct gpu_
 /* ---- random events ---- */
 
 /*
- * Valid UTF-8 of all lengths, with characters that JSON must escape. At most `size` bytes with the
- * NUL.
+ * Fills `out` with valid UTF-8 of all lengths, with characters that JSON must escape. `size`
+ * includes the NUL.
  */
 static const char *random_string(struct prng *p, char *out, size_t size)
 {

@@ -42,13 +42,13 @@ static void copy(struct graph_nodes *g, uint64_t id, uint64_t origin)
 	graph_nodes_cloned(g, P, TID, id, origin);
 }
 
-/* A body that was made now, as told when its node has been created. */
+/* Reports a body made now, as CUPTI does when the body's node has been created. */
 static void body(struct graph_nodes *g, uint32_t number, uint64_t holder)
 {
 	assert_int_equal(graph_nodes_body(g, P, number, holder, ++now), 0);
 }
 
-/* Graph 1 has node 1 with bodies 2 and 3; 3 has node 1 with body 4. */
+/* Makes graph 1, whose node 1 has bodies 2 and 3. Graph 3 has a node 1 with body 4. */
 static void make_nested(struct graph_nodes *g)
 {
 	make(g, 1, 0);

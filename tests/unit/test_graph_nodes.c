@@ -368,7 +368,7 @@ static void looking_back_is_bounded(void **state)
 /* ---- children ---- */
 
 /*
- * Graph 1, of four nodes, becomes a child of graph 5, after its only node: as observed with CUDA
+ * Makes graph 1, of four nodes, a child of graph 5, after its only node, as observed with CUDA
  * 13.0.
  */
 static void add_measured_child(struct graph_nodes *g)
@@ -381,7 +381,8 @@ static void add_measured_child(struct graph_nodes *g)
 	made(g, ID(5, 1), 51);
 }
 
-/* The announcements when it was instantiated; `exec` was 7. */
+/* Announces the nodes that instantiating makes. `exec` is the instance's number, 7 when
+ * observed. */
 static void instantiate_measured(struct graph_nodes *g, uint32_t exec)
 {
 	cloned(g, ID(exec, 0), ID(5, 0));
@@ -448,8 +449,8 @@ static void several_children_follow_each_other(void **state)
 }
 
 /*
- * One thread's announcements: graph 1 with a node becomes a child of graph 2 after its node; both
- * cloned.
+ * Announces a family in one thread, step by step: graph 1 becomes a child of graph 2, after its
+ * node; both are cloned.
  */
 static void announce_family(struct graph_nodes *g, uint32_t tid, int step)
 {
@@ -654,7 +655,7 @@ struct world {
 	uint32_t next_stack;
 };
 
-/* `*since_ns`: nobody had it after that. */
+/* Takes a free id. Nobody has had the id since `*since_ns`. */
 static uint32_t take_id(struct world *w, uint32_t process, uint64_t *since_ns)
 {
 	*since_ns = 0;

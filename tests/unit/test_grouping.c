@@ -25,7 +25,7 @@ static void name_thread(struct naming_bench *b, uint32_t process, uint32_t tid, 
 			       &(struct thread_info){.process = process, .tid = tid, .name = name});
 }
 
-/* A place of which no more is known than a process and a thread; or a stream of a GPU, too. */
+/* Returns a place of which a process and a thread are known, and nothing else. */
 static struct place thread_place(uint32_t process, uint32_t tid)
 {
 	return (struct place){{process, tid, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN}};
@@ -36,7 +36,7 @@ static struct place gpu_place(uint32_t process, uint32_t device, uint32_t contex
 	return (struct place){{process, PLACE_UNKNOWN, device, context, stream}};
 }
 
-/* The frames above "main" of a row at this place, as "outermost;...;innermost". */
+/* Returns the frames above "main" of a row at this place, as "outermost;...;innermost". */
 static const char *group(struct naming_bench *b, struct place place)
 {
 	static char text[2048];
@@ -379,7 +379,7 @@ static void run_kernel(struct launches *l, struct origin_id origin)
 	attribution_add(&l->a, origin, 0, &kernel);
 }
 
-/* The one row of kernels that were launched from this stack by this thread: how many there are. */
+/* Returns the number of kernels in the only row for launches of this thread from this stack. */
 static uint64_t kernels_of(struct launches *l, struct launch_stack launch, uint32_t tid)
 {
 	struct gpu_work_origin origin;

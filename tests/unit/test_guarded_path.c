@@ -18,7 +18,7 @@ static int open_it(const char *path, uid_t uid, int flags)
 	return fd < 0 ? -fd : 0;
 }
 
-/* The errno of opening FOLDER/name for writing in a child, as that user; 0: it is open. */
+/* Opens FOLDER/name in a child, as this user. Returns 0, or the errno. */
 static int opened_as(uid_t uid, const char *name, int flags)
 {
 	char path[512];

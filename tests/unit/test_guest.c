@@ -296,7 +296,7 @@ static void a_filter_of_system_calls_is_heeded(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* A filter that kills whoever opens a file. */
+/* Sets a filter that kills a process that opens a file. */
 static int forbid_to_open(void)
 {
 	struct sock_filter filter[] = {

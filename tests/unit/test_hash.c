@@ -11,7 +11,7 @@ static struct hash_seed seed_of(struct prng *p)
 	return (struct hash_seed){.first = prng_u64(p), .second = prng_u64(p) | 1};
 }
 
-/* The longest time that one of the hashes takes to find its slot, in steps. */
+/* Returns the most steps that one of the hashes takes to find its slot. */
 static uint32_t longest_walk(const uint32_t *hashes)
 {
 	static bool used[SLOTS];

@@ -231,7 +231,7 @@ static void the_first_page_is_short(void **state)
 	assert_in_range(lines, 8, 16);
 }
 
-/* "\-\-cpu\-only" of the manual page as "--cpu-only" */
+/* Reads the manual page, with "\-\-cpu\-only" as "--cpu-only". */
 static void read_manual(char *text, size_t size)
 {
 	FILE *file = fopen("docs/profile.1", "r");

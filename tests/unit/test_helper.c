@@ -64,7 +64,7 @@ static int open_connection(const struct helper *helper, uint32_t service)
 	return socket;
 }
 
-/* All that comes. */
+/* Reads until the end. */
 static void read_all(int socket, char *text, size_t size)
 {
 	size_t used = 0;

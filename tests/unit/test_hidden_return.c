@@ -141,7 +141,8 @@ static const void *find(void)
 	return find_with(at(made_callee) + 1, 0x1234);
 }
 
-/* A caller with `bytes` of its own, whose caller is at `back`, and that one's at `start`. */
+/* Makes a stack: a caller with `bytes` of its own, whose caller is at `back`, and a last one at
+ * `start`. */
 static void make_stack(uint32_t bytes, const char *back, const char *start)
 {
 	memset(stack, 0, sizeof(stack));

@@ -177,7 +177,7 @@ static uint64_t number_of(const struct page *p, const struct table *facts, const
 	return 0;
 }
 
-/* "main;f" of a stack's number. */
+/* Writes the path of a stack's number, as "main;f". */
 static void path_of(const struct page *p, uint64_t stack, char *path, size_t size)
 {
 	char rest[128];

@@ -128,7 +128,7 @@ static const char *path_of(const struct bench *b, struct stack_id stack, char te
 	return text;
 }
 
-/* The sum of rows that begin so. */
+/* Adds up the rows whose stack begins with `start`. */
 static uint64_t sum_below(const struct bench *b, const char *start)
 {
 	uint32_t count;

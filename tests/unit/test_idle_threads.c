@@ -22,7 +22,7 @@ static void begin(struct made_result *m)
 	m->result.totals.folder = "/opt/app";
 }
 
-/* A stack of two functions of this file, around one more that is the C library's. */
+/* Makes a stack of two functions of this file, around a function of the C library. */
 static uint32_t wait_in(struct made_result *m, const char *module, const char *function,
 			const char *wait)
 {
@@ -54,7 +54,7 @@ static void add(struct made_result *m, uint32_t tid, enum row_kind kind, uint32_
 	made_add_at(m, &(struct row){.kind = kind, .stack = stack, .count = 1, .ns = ns}, place);
 }
 
-/* A thread that is blocked there for `ns`, and computes for as much as makes 100. */
+/* Adds a thread that is blocked there for `ns`, and computes for the rest of 100. */
 static void add_thread(struct made_result *m, uint32_t tid, uint32_t blocked, uint64_t ns)
 {
 	add(m, tid, ROW_WAIT, blocked, ns);
@@ -62,7 +62,7 @@ static void add_thread(struct made_result *m, uint32_t tid, uint32_t blocked, ui
 		add(m, tid, ROW_CPU, made_push(m, RESULT_ROOT, "compute"), 100 - ns);
 }
 
-/* A text of 1 and 0, by row; the result is freed. */
+/* Expects idle threads by row, as a text of 1 and 0. Frees the result. */
 static void expect_idle(struct made_result *m, const char *rows)
 {
 	bool is_idle[100] = {false};
@@ -184,7 +184,7 @@ static void other_kinds_are_not_waits_for_work(void **state)
 	expect_idle(&m, "000000");
 }
 
-/* Below the interpreter's own functions. */
+/* Makes a stack below the interpreter's own functions. */
 static uint32_t python_wait(struct made_result *m, const char *name, const char *file)
 {
 	uint32_t stack =

@@ -119,7 +119,7 @@ static int end(struct target *t)
 	return status;
 }
 
-/* The system call that it sleeps in; -1: none. */
+/* Returns the system call that the process sleeps in, or -1. */
 static long sleeps_in(pid_t pid)
 {
 	char path[64], text[64] = "";
@@ -223,7 +223,8 @@ static void read_pipe(struct target *t)
 	note(t, read(t->go[0], &byte, 1));
 }
 
-/* The vectors, too, are as they were: a system call leaves them alone. */
+/* Reads the pipe, and checks that vector registers are unchanged: a system call leaves them
+ * alone. */
 static void read_pipe_with_vectors(struct target *t)
 {
 	uint64_t before[2] = {0x1122334455667788, 0x99aabbccddeeff00}, after[4];
@@ -600,7 +601,7 @@ static void *read_with_limits(void *argument)
 	return NULL;
 }
 
-/* The first thread has no limits, and never sleeps. */
+/* Limits a second thread. The first thread has no limits, and never sleeps. */
 static void limit_a_thread(struct target *t)
 {
 	pthread_t thread;
@@ -809,7 +810,7 @@ static pid_t second_thread_of(pid_t pid)
 	return second;
 }
 
-/* The call executes another program. It is let go at once, untouched, whatever the call was. */
+/* Expects a call that executes another program to be let go at once, untouched. */
 static void expect_let_go(void (*run)(struct target *t), bool is_first)
 {
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);

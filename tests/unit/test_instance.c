@@ -41,7 +41,7 @@ static struct instance describe(int how)
 	return instance;
 }
 
-/* The id that a forked child draws. */
+/* Returns the id that a forked child draws. */
 static uint64_t id_of_child(int how)
 {
 	uint64_t id = 0;

@@ -112,7 +112,7 @@ static void a_map_is_found_when_its_process_has_ended(void **state)
 	symbolizer_free(s);
 }
 
-/* The first process of a pid namespace: here it has another pid. */
+/* Runs as the first process of a pid namespace, which has another pid here. */
 static int is_first(void *argument)
 {
 	const int *ready = argument;
@@ -166,7 +166,7 @@ static void dump_path(char path[256], const char *name)
 	snprintf(path, 256, "%s/%s", folder, name);
 }
 
-/* The process maps its file as the specification wants it. */
+/* Maps the file into the process, as the specification demands. */
 static void map_dump(struct symbolizer *s, struct program *p, const char *path, int fd)
 {
 	struct code_mapping mapping = {.start = 0x10000, .end = 0x11000, .path = path};

@@ -26,7 +26,7 @@ static int read_bad(const void *data, size_t size, uint64_t header_size)
 	return err;
 }
 
-/* The distance from a register to the CFA; 0: there is no row. */
+/* Returns the distance from a register to the CFA, or 0 if there is no row. */
 static int32_t cfa_at(const struct jit_frames *f, uint64_t start, uint64_t size, uint64_t pc,
 		      int reg)
 {

@@ -330,7 +330,7 @@ static void limits_hold(void **state)
 
 /* ---- call-frame information ---- */
 
-/* The distance from the stack pointer to the CFA; 0: there is no row. */
+/* Returns the distance from the stack pointer to the CFA, or 0 if there is no row. */
 static int32_t cfa_at(struct dump *d, uint64_t address, uint64_t time)
 {
 	struct cfi_row row;

@@ -774,7 +774,7 @@ static void sum_up(void *context, struct origin_id origin, uint64_t launched,
 	sums->without_stack += stack == ORIGIN_UNKNOWN.number;
 }
 
-/* More launches than are remembered once finished (2^20): old ones are forgotten, new ones stay. */
+/* Adds a remark on launch `id`. */
 static void remark_on(struct bench *b, uint32_t id, uint32_t number)
 {
 	struct gpu_operation op = {
@@ -1007,7 +1007,7 @@ static void add_call(struct world *w, struct thread_plan *t)
 		deliver(w, &d);
 }
 
-/* A process that exists from `start` on, with threads whose ids may be used by others too. */
+/* Adds a process that exists from `start` on, with threads whose ids others may use, too. */
 static void add_process(struct world *w, uint32_t process, uint32_t tid, uint64_t start)
 {
 	struct prng *p = &w->random;
@@ -1029,7 +1029,7 @@ static void add_process(struct world *w, uint32_t process, uint32_t tid, uint64_
 	}
 }
 
-/* `first`: the process's deliveries begin there. */
+/* Ends a process, whose deliveries begin at `first`. */
 static void end_process(struct world *w, uint32_t process, uint32_t first)
 {
 	struct delivery end = {.kind = END, .process = process};
@@ -1085,8 +1085,8 @@ static void record(void *context, struct origin_id origin, uint64_t launched,
 }
 
 /*
- * The latest watermark that is valid before delivery `at`: no earlier probe is still to come. While
- * an operation waits for a launch that will come, timeout must not run out.
+ * Returns the latest watermark that is valid before delivery `at`: all earlier probes have come.
+ * While an operation waits for a launch that will come, the timeout must not run out.
  */
 static uint64_t allowed_watermark(const struct world *w, uint32_t at, uint64_t timeout_until)
 {

@@ -108,7 +108,7 @@ static void run_operation(struct stream *s, uint32_t number)
 	EXPECT(&s->random, join_operation(s->c, l->process, &op) == 0);
 }
 
-/* Mostly of launches there were, near and far; some before their launch; some of none. */
+/* Picks mostly past launches, near and far; sometimes a future one, or none. */
 static uint32_t any_launch(struct stream *s)
 {
 	struct prng *p = &s->random;

@@ -59,7 +59,7 @@ static struct kernel_events *open_sampling(void)
 		&(struct kernel_events_options){.bpf = {.sample_hz = 1000}, .wants_bpf = true});
 }
 
-/* The BPF side is open, and takes no samples. */
+/* Opens the BPF side without samples. */
 static struct kernel_events *open_without_samples(void)
 {
 	struct kernel_events *k = open_events(
@@ -76,7 +76,8 @@ struct child {
 	int gate;
 };
 
-/* A child that executes the script when released, and lives at most as long as this program. */
+/* Starts a child that executes the script when released. It ends with this program at the
+ * latest. */
 static struct child start_script(const char *script)
 {
 	struct child child;
@@ -152,7 +153,7 @@ static struct life *add_life(struct tree *tree, pid_t pid)
 	return life;
 }
 
-/* The newest process with this number, or NULL. */
+/* Returns the newest process with this pid, or NULL. */
 static struct life *find_life(struct tree *tree, pid_t pid)
 {
 	for (uint32_t i = tree->count; i > 0; i--)
@@ -234,8 +235,8 @@ static void fill_and_drain(struct kernel_events *k, struct tree *tree)
 	drain(k, tree);
 }
 
-/* All there was. Where the machine was too busy to read on time it is not all, and that is known.
- */
+/* Reads all events. If the machine was too busy to read in time, some are missing, which is
+ * known. */
 static void finish(struct kernel_events *k, struct tree *tree)
 {
 	kernel_events_stop_samples(k);

@@ -128,7 +128,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Everything is through. */
+/* Drains everything, and ends. */
 static void finish(struct bench *b)
 {
 	launch_log_drain(&b->sink);

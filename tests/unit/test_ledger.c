@@ -36,7 +36,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* One sum: of a device, a stream (context 1) and a kind. */
+/* Adds a sum of a device, a stream (context 1) and a kind. */
 static struct work_sum *add_sum(struct work_tally *t, uint32_t device, uint32_t stream,
 				uint32_t work, uint64_t count, uint64_t ns, uint64_t bytes)
 {
@@ -63,7 +63,7 @@ static const struct ledger_gpu *settle(struct books *b, uint32_t pid)
 	return &b->ledger.gpu;
 }
 
-/* The row of a device and kind; NULL: there is none. */
+/* Returns the row of a device and kind, or NULL if there is none. */
 static const struct gpu_row *row_of_work(const struct ledger *l, uint32_t device, uint32_t work)
 {
 	for (uint32_t i = 0; i < l->gpu.row_count; i++)

@@ -104,7 +104,7 @@ static struct line_sections sections_of(const struct table *t)
 				      .line_strings = {line_strings, sizeof(line_strings)}};
 }
 
-/* `expected`: "FOLDER NAME", "NAME"; NULL: there is none. */
+/* Expects "FOLDER NAME" or "NAME"; NULL: there is none. */
 static void expect(const struct table *t, uint64_t offset, uint64_t number, const char *expected)
 {
 	const struct line_sections sections = sections_of(t);

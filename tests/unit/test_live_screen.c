@@ -49,7 +49,7 @@ static struct live_settings made_settings(void)
 
 static const char *const styles[] = {"", "*", "#"};
 
-/* The block as one text: bold lines begin with "*", reverse ones with "#". */
+/* Returns the block as one text. Bold lines begin with "*", reverse ones with "#". */
 static const char *draw(const struct live_view *v, const struct live_settings *s,
 			unsigned int width, unsigned int height)
 {

@@ -163,7 +163,7 @@ static void hand_over(bool is_tick)
 	live_spans_hand_over(run.live, &run.b->collected, run.timeline, is_tick);
 }
 
-/* A tick, and the other thread's part of it. */
+/* Plays a tick, with the other thread's part of it. */
 static void tick(void)
 {
 	hand_over(true);

@@ -65,7 +65,7 @@ static uint32_t rank_of(const struct result *r, uint32_t place)
 	return rank;
 }
 
-/* The frames from the root on, with all that tells them apart. */
+/* Returns the frames from the root on, with everything that tells frames apart. */
 static char *stack_text(const struct result *r, uint32_t stack)
 {
 	char *text = strdup(""), *longer;

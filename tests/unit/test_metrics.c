@@ -64,7 +64,7 @@ static void values_fall_into_the_first_bucket_that_holds_them(void **state)
 	metrics_free(m);
 }
 
-/* A sample's name and labels; the text is cut. */
+/* Compares two lines: names and labels of samples, without values. */
 static int compare_lines(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

@@ -40,7 +40,7 @@ static const char *path_of(const char *file)
 	return path[which];
 }
 
-/* A library whose code is one function. */
+/* Makes a library whose code is one function. */
 static void make_library(const char *file, const char *function)
 {
 	Elf64_Sym symbols[2] = {{0}, made_function(1, 0, MADE_TEXT_SIZE)};
@@ -386,7 +386,8 @@ static void unreadable_files_are_counted(void **state)
 	assert_true(as_nobody(count_unreadable_files));
 }
 
-/* The address of the function's code in the process, by its exe's first executable mapping. */
+/* Returns the address of the function's code in the process, from the first executable mapping
+ * of its exe. */
 static uint64_t code_of(pid_t pid, unsigned long offset)
 {
 	unsigned long start, end, at;
@@ -515,7 +516,7 @@ static struct stuck *serve(const char *file, const char *mode, const char *offse
 	return stuck;
 }
 
-/* All waiting requests get an error. */
+/* Ends the server, so that all waiting requests get an error. Frees `stuck`. */
 static void end_serving(struct stuck *stuck)
 {
 	kill(stuck->server, SIGTERM);
@@ -523,7 +524,7 @@ static void end_serving(struct stuck *stuck)
 	free(stuck);
 }
 
-/* The file as the server shows it, without asking it. */
+/* Returns the mapping of a file as the server shows it, without asking the server. */
 static struct code_mapping stuck_mapping(char path[512], const struct stuck *stuck,
 					 const char *file, uint64_t start)
 {
@@ -563,7 +564,8 @@ static void a_served_file_has_names(void **state)
 }
 
 /*
- * Wherever it blocks, the caller continues, has names of other files, and queries the server once.
+ * Checks that the caller continues wherever the server blocks, has names of other files, and
+ * queries the server once.
  */
 static void check_stuck(const char *mode, const char *offset, const char *name)
 {

@@ -89,7 +89,7 @@ static void move_text(uint8_t *area, uint32_t first, uint32_t pages, uint32_t mo
 	assert_int_equal(mprotect(at, all, PROT_READ | PROT_EXEC), 0);
 }
 
-/* The hash of the file's pages, in the part of the text from `first` on. */
+/* Hashes the file's pages in the part of the text from `first` on. */
 static uint64_t hash_of_file(uint32_t first, uint64_t end)
 {
 	uint64_t from = TEXT_OFFSET + (uint64_t)first * PAGE, hash = 0;

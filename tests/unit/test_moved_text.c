@@ -443,7 +443,7 @@ static void report(const struct loaded *l, struct address_space *space, uint32_t
 	assert_int_equal(symbolizer_map(l->symbolizer, space, &mapping), 0);
 }
 
-/* A process from its start on: nothing is read from /proc/PID/maps. */
+/* Makes a process that is reported from its start: /proc/PID/maps is not read. */
 static void make_reported(struct loaded *l, pid_t pid)
 {
 	address_space_free(l->space);

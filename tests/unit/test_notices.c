@@ -16,7 +16,7 @@ static const char *shown(enum log_level level, uint32_t code, const char *detail
 	return capture_end(&captured);
 }
 
-/* One line of text that is safe on any terminal. */
+/* Expects one line of text that is safe on any terminal. */
 static void assert_clean(const char *text)
 {
 	size_t n = strlen(text);

@@ -213,7 +213,7 @@ static void messages_are_copied_and_cut(void **state)
 	pop();
 }
 
-/* A message without numbers: each number as letters. */
+/* Returns a message without digits: the number as letters. */
 static const char *word_of(uint32_t number, size_t length)
 {
 	static char text[NVTX_TEXT_MAX + 1];
@@ -564,7 +564,7 @@ static __attribute__((noinline)) void launch(void)
 	asm volatile("");
 }
 
-/* A wrapper that uses much of the stack, and returns. */
+/* Pushes a range inside a wrapper that uses much of the stack, and returns. */
 static __attribute__((noinline)) void push_from_afar(void)
 {
 	volatile char local[3000];

@@ -54,7 +54,7 @@ static int end(void **state)
 	return system(command);
 }
 
-/* A process with this environment, once it has been executed; `prepare` runs in it before. */
+/* Starts a process with this environment. `prepare` runs in the process before exec. */
 static pid_t spawn(char *const *environment, void (*prepare)(void))
 {
 	int ends[2];

@@ -60,7 +60,7 @@ static int leave(struct bench *b, struct off_cpu_thread thread, uint64_t left_ns
 			     &(struct off_cpu_departure){.left_ns = left_ns, .stack = {stack}});
 }
 
-/* A thread was off the CPU with a stack. */
+/* Adds a time off the CPU of a thread, with its stack. */
 static void add(struct bench *b, struct off_cpu_thread thread, uint32_t stack, uint32_t kind,
 		uint32_t site, uint64_t blocked_ns)
 {
@@ -238,7 +238,7 @@ static void without_room_nothing_is_kept(void **state)
 	assert_false(put_out(b, one, times));
 }
 
-/* Each process's entries are in its ring, and no others. */
+/* Checks that each process's ring has all of its entries, and no others. */
 static void check_rings(const struct off_cpu *o)
 {
 	for (uint32_t process = 1; process <= 2; process++) {

@@ -21,7 +21,7 @@ static char *write_profile(const struct result *result, size_t *size)
 	return bytes;
 }
 
-/* The nth field of a number; false: there are fewer. */
+/* Finds the nth field with a number. Returns false if there are fewer. */
 static bool nth(struct pb message, uint32_t number, uint32_t n, struct pb_field *field)
 {
 	while (pb_next(&message, field))
@@ -78,7 +78,8 @@ static bool is_stack(struct pb dictionary, uint64_t number, const struct result 
 	return list.at == list.end;
 }
 
-/* The profile of such values, whose samples are the rows that have any, in order. */
+/* Checks the profile of a column: its samples are the rows with a value, in order. Returns their
+ * sum. */
 static uint64_t check_samples(struct prng *p, struct pb dictionary, struct pb profile,
 			      const struct result *result, int column)
 {

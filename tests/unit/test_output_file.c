@@ -647,7 +647,8 @@ static void a_file_mounted_by_itself_is_written_in_place(void **state)
 	assert_int_equal(count_files(b->folder), 2);
 }
 
-/* Without /proc a file cannot get its name later: it has one while it is written. */
+/* Writes without /proc. Then the file has a name while it is written, because it cannot get one
+ * later. */
 static int write_without_proc(const struct bench *b)
 {
 	char folder[64];

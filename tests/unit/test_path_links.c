@@ -11,7 +11,7 @@
 
 static char *folder; /* folder of this test, without links */
 
-/* A path below the folder: "%" becomes it. */
+/* Expands "%" in a path to the folder. */
 static char *expand(const char *text)
 {
 	char *expanded = NULL;

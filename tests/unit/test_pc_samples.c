@@ -80,7 +80,7 @@ static void give_reason(struct bench *b, uint32_t process, uint32_t id, const ch
 		0);
 }
 
-/* Below the stack of a launch and its kernel. */
+/* Gives a sample below the stack of a launch and its kernel. */
 static void give_sample_of(struct bench *b, struct stack_id stack, const char *function,
 			   uint64_t crc, uint32_t pc, uint32_t reason, uint64_t samples)
 {
@@ -106,7 +106,7 @@ static void give_sample(struct bench *b, uint32_t process, const char *function,
 			 0);
 }
 
-/* The stack of a kernel below a launch. */
+/* Returns the stack of a kernel below a launch. */
 static struct stack_id kernel(struct bench *b, const char *launch, const char *name)
 {
 	struct stack_id stack =
@@ -115,7 +115,7 @@ static struct stack_id kernel(struct bench *b, const char *launch, const char *n
 	return stack_table_push_text(b->stacks, stack, FRAME_GPU_KERNEL, keep(&b->strings, name));
 }
 
-/* The ns below a stack with its frames "launch;kernel;...", innermost last; 0: none. */
+/* Returns the ns below a stack with the frames "launch;kernel;...", innermost last, or 0. */
 static uint64_t ns_of(const struct bench *b, const char *path)
 {
 	uint32_t count;

@@ -138,7 +138,7 @@ static void test_hostile_names(void **state)
 	perf_map_free(map);
 }
 
-/* The map of a process, which lives or does not. */
+/* Loads the map of a process, live or ended. */
 static int load(pid_t pid, struct perf_map **map)
 {
 	struct perf_map_place place;

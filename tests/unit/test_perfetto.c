@@ -51,7 +51,7 @@ static bool text_is(struct pb message, uint32_t number, const char *text)
 	       memcmp(field.bytes.at, text, strlen(text)) == 0;
 }
 
-/* The contents of number `n` of those packets that have this field. */
+/* Finds number `n` of the packets with this field. Returns its contents. */
 static bool packet_with(const struct trace *t, uint32_t number, int n, struct pb *packet,
 			struct pb *contents)
 {
@@ -79,7 +79,7 @@ static struct pb event(const struct trace *t, int n, struct pb *packet)
 	return contents;
 }
 
-/* An interned text of this kind. */
+/* Returns true if this kind's interned text with `iid` is `text`. */
 static bool is_interned(const struct trace *t, uint32_t kind, uint64_t iid, const char *text)
 {
 	struct pb packet, data;
@@ -143,7 +143,7 @@ static void a_launch_and_its_kernel(void **state)
 	made_timeline_end(&m);
 }
 
-/* The annotation of an event with this name. */
+/* Returns the event's annotation with this name. */
 static struct pb note_of(const struct trace *t, struct pb event, const char *name)
 {
 	struct pb_field note;

@@ -97,7 +97,7 @@ static void nest(int depth, int report)
 	account_and_wait(report);
 }
 
-/* The only child of a process, as we number it. */
+/* Returns the only child of a process, as this namespace numbers it. */
 static pid_t child_of(pid_t pid)
 {
 	char path[96];

@@ -107,7 +107,7 @@ static const char *thread_name(struct collect *c, uint32_t id, pid_t tid)
 	return info ? info->name : "(none)";
 }
 
-/* "name 4711" */
+/* Returns "name 4711". */
 static const char *with_id(const char *name, pid_t id)
 {
 	static char out[256];
@@ -137,7 +137,7 @@ static void no_names_unless_requested(void **state)
 	collect_free(c);
 }
 
-/* A process whose first thread is at work, in the kernel's record, at this time. */
+/* Samples a process's first thread with the kernel's name for it, at this time. */
 static void sample_named(struct collect *c, pid_t tid, uint64_t time_ns, const char *comm)
 {
 	struct stack_event event = {.pid = NOBODY, .tid = (uint32_t)tid, .time_ns = time_ns};

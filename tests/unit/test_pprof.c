@@ -70,7 +70,7 @@ static struct pb text_of(const struct profile_read *r, uint64_t number)
 	return r->texts[number];
 }
 
-/* The value of a field of numbers that occurs at most once; 0: it does not. */
+/* Returns a field that occurs at most once, or 0 if it is absent. */
 static uint64_t number_in(struct pb message, uint32_t number)
 {
 	struct pb_field field;
@@ -367,7 +367,7 @@ static bool has_number(const struct read_sample *sample, const char *key, uint64
 	return found && !found->text.at && found->number == number;
 }
 
-/* A sample's frames, the outermost first, are these. */
+/* Returns true if a sample's frames are these, the outermost first. */
 static bool has_path(const struct profile_read *r, uint32_t sample, const char *const *names)
 {
 	const struct read_sample *s = &r->samples[sample];

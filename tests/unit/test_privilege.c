@@ -14,7 +14,7 @@
 static const struct identity user = {.other = true, .uid = USER, .gid = GROUP};
 static const struct identity ourselves;
 
-/* A line of /proc/self/status behind its name, blanks made single. */
+/* Returns the rest of a line of /proc/self/status after its name, with single blanks. */
 static const char *status_line(const char *name)
 {
 	static char line[512];
@@ -118,7 +118,7 @@ static void the_user_has_two_capabilities_then_none(void **state)
 	assert_int_equal(in_child(be_the_target), 0);
 }
 
-/* A process closed to others can still open its own files in /proc, which libraries rely on. */
+/* Reads files in /proc that a process closed to others can still open. Libraries rely on them. */
 static void read_our_own_proc(void)
 {
 	static const char *const files[] = {"/proc/self/maps", "/proc/self/status",
@@ -149,7 +149,7 @@ static void our_own_proc_stays_readable(void **state)
 	assert_int_equal(in_child(read_our_own_proc), 0);
 }
 
-/* Kernel addresses depend on who opened the file, not on who reads it. */
+/* Reads /proc/kallsyms later: addresses depend on the opener, not on the reader. */
 static void read_kallsyms_later(void)
 {
 	int early = privilege_open_kallsyms(), late;
@@ -185,7 +185,7 @@ static void kallsyms_is_read_with_the_rights_of_its_opening(void **state)
 	assert_int_equal(result, 0);
 }
 
-/* setcap: our own user, with more than the two. */
+/* Becomes a user with more capabilities than the two, as by setcap. */
 static void have_file_capabilities(void)
 {
 	NEED(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0);

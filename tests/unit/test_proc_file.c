@@ -88,7 +88,8 @@ static void a_process_whose_first_thread_has_ended(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-/* A process that waits for ever as the first of a pid namespace; 0: there cannot be one here. */
+/* Starts a process that waits for ever as the first of a pid namespace. Returns 0 if that is
+ * impossible. */
 static pid_t start_in_namespace(void)
 {
 	int ends[2];

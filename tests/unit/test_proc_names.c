@@ -16,7 +16,7 @@ static pid_t own_tid(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
-/* "name 4711" */
+/* Returns "name 4711". */
 static const char *with_id(const char *name, pid_t id)
 {
 	static char out[512];

@@ -23,7 +23,7 @@ static struct process_events *open_events(void)
 	return e;
 }
 
-/* A child that, when released, runs `command`. */
+/* Starts a child that runs `command` when released. */
 static pid_t start_child(const char *command, int *gate)
 {
 	int ends[2];

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "profiler/base/process_names.h"
 
-/* The names of a command line whose arguments end with '|', with commas between. */
+/* Returns the names of a command line, with commas between them. Arguments end with '|'. */
 static const char *names_of(const char *comm, const char *exe, const char *arguments,
 			    bool with_paths)
 {

@@ -427,7 +427,7 @@ static void begin_one(struct prng *r, struct processes *p, struct model *m, uint
 		m->by_pid[pid] = id;
 }
 
-/* The first of those that have ended, have lingered and are not traced; 0: none. */
+/* Returns the first process that has ended, has lingered and is not traced, or 0. */
 static uint32_t settled_in_model(const struct model *m, uint64_t now)
 {
 	uint32_t first = 0;
@@ -709,7 +709,7 @@ static void strangers_are_not_followed(void **state)
 
 /* ---- many ---- */
 
-/* One of its threads enters a CUDA call that never returns. */
+/* Enters a CUDA call in a thread; the call never returns. */
 static void enter_call(struct collect *c, pid_t pid, uint32_t tid, uint64_t now)
 {
 	static struct stack_snapshot entry = {.stack_at = sizeof(entry)};
@@ -719,7 +719,7 @@ static void enter_call(struct collect *c, pid_t pid, uint32_t tid, uint64_t now)
 	collect_call(c, &entry, "cudaFree", -1);
 }
 
-/* A process with every kind of data: it maps, samples, launches and reports. */
+/* Gives a process every kind of data: it maps, samples, launches and reports. */
 static void live(struct collect *c, uint32_t tid, uint64_t now)
 {
 	struct process_event map = {

@@ -23,7 +23,7 @@ static int free_bounds(void **state)
 	return 0;
 }
 
-/* The row with this key, or NULL. */
+/* Returns the row with this key, or NULL. */
 static const struct profile_row *find(const struct profile *p, enum row_kind kind, uint32_t stack,
 				      uint32_t place)
 {
@@ -268,7 +268,7 @@ static void check(struct prng *r, const struct profile *p, struct model *m, bool
 	}
 }
 
-/* Any bound, any failure of memory: the sums equal the input. */
+/* Adds random rows, with any bound and failing memory. The sums equal the input. */
 static void random_rows(struct prng *r)
 {
 	struct model *m = calloc(1, sizeof(*m));

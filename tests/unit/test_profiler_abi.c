@@ -161,7 +161,7 @@ PROFILER_ABI_FUNCTIONS(X)
 
 #endif
 
-/* A real one, with what it needs beside it; NULL: there is none. */
+/* Opens a real CUPTI, with the libraries it needs, or returns NULL. */
 static void *open_cupti(void)
 {
 	static const char *const paths[] = {"/usr/local/cuda/lib64/libcupti.so",

@@ -157,7 +157,7 @@ static void a_failure_stays(void **state)
 	protobuf_release(&p);
 }
 
-/* Random messages, nested up to a depth: what is read is what was written. */
+/* Writes a random message, nested up to a depth. Readers must find what it wrote. */
 static void write_random(struct prng *p, struct protobuf *out, uint32_t depth)
 {
 	for (uint64_t n = prng_below(p, 6); n > 0; n--) {

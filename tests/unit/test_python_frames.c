@@ -79,7 +79,7 @@ static const struct {
 	{"object.size", 16},
 };
 
-/* The start of _PyRuntime of an interpreter with these offsets. */
+/* Makes the start of an interpreter's _PyRuntime with these offsets. */
 static void make_runtime(uint64_t words[PYTHON_RUNTIME_BYTES / 8], const char *fields, uint32_t hex)
 {
 	const char *at = fields;

@@ -33,7 +33,7 @@ static void other_programs_are_none(void **state)
 	}
 }
 
-/* The installed interpreters, by one pattern each; the first one found for `damage`. */
+/* Returns the installed interpreters, by one pattern each. The first one found is for `damage`. */
 static glob_t installed(void)
 {
 	glob_t found = {0};

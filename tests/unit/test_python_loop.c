@@ -105,7 +105,7 @@ static uint8_t *put_function(uint8_t *frames, uint8_t *at, uint64_t start, uint6
 	return at + 28;
 }
 
-/* Beside the part, functions that begin as it does, but are not jumped to. */
+/* Counts the parts, with `others` functions that begin as the part does but are not jumped to. */
 static uint32_t count_parts(uint32_t others)
 {
 	struct python_loop loop = {.count = 1, .module_start = LOOP, .module_end = 3 * LOOP};

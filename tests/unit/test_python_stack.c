@@ -47,7 +47,7 @@ static uint64_t this_thread(void)
 	return (uint64_t)(uintptr_t)py.PyGILState_GetThisThreadState();
 }
 
-/* Up to 3.13 by the key, the interpreter's only one. */
+/* Finds the thread state by its key: up to 3.13, the interpreter's only key. */
 static void find_thread_state(void *handle)
 {
 	uint64_t runtime = (uint64_t)(uintptr_t)dlsym(handle, "_PyRuntime");
@@ -111,7 +111,7 @@ static void *with_a_state_for_a_while(void *arg)
 	return NULL;
 }
 
-/* A daemon, which launches without the GIL until the process ends. */
+/* Launches without the GIL, as a daemon, until the process ends. */
 static void *with_a_state_to_the_end(void *arg)
 {
 	(void)arg;
@@ -128,7 +128,7 @@ static void *with_a_state_to_the_end(void *arg)
 
 /* ---- stacks ---- */
 
-/* Called at the bottom of DEPTH functions, themselves called by sorted()'s key. */
+/* Stands at the bottom of DEPTH functions, which sorted()'s key calls. */
 static void *called(void *self, void *arguments)
 {
 	static struct gpu_event_frame frames[700];

@@ -114,7 +114,7 @@ static void check_names(void)
 	}
 }
 
-/* Each name is one that the threads have had, whatever happens. */
+/* Checks that each name is one that the threads have had, whatever happens. */
 static void check_changes(uint32_t first, uint32_t reads)
 {
 	for (uint32_t at = 1; at <= first; at += first / 200 + 1) {

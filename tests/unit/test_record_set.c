@@ -46,13 +46,13 @@ static void an_empty_set_has_nothing(void **state)
 	record_set_release(&sums.set);
 }
 
-/* The key is the first eight bytes, whatever follows them. */
+/* Makes a record. Its key is the first eight bytes, whatever follows. */
 static struct sum made(uint32_t number, uint64_t ns)
 {
 	return (struct sum){(uint16_t)(number % 4), (uint16_t)(number / 4), number % 3, ns};
 }
 
-/* `list`: what is in the set, in its order. */
+/* Checks that the set holds `list`, in order. */
 static void check(struct prng *p, const struct sum *sums, uint32_t count, const uint32_t *list,
 		  uint32_t expected)
 {

@@ -29,7 +29,8 @@ static FILE *open_golden(const char *name, const char *suffix)
 	return file;
 }
 
-/* All that is left of the events, up to the first of this kind: it included, or left for later. */
+/* Replays the remaining events up to the first of this kind, which is included or left for
+ * later. */
 static void replay_events(struct replay *r, const char *until, bool including)
 {
 	char *line = NULL;
@@ -63,7 +64,7 @@ static void replay_pipe(struct replay *r, size_t step)
 	gpu_pipe_finish(r->pipe);
 }
 
-/* The lines of GPU kernels; CPU lines end in this machine's kernel symbols. */
+/* Returns the lines of GPU kernels. CPU lines end in this machine's kernel symbols. */
 static char *gpu_lines(char *folded)
 {
 	char *out = calloc(strlen(folded) + 1, 1), *end = out, *state = NULL;
@@ -150,8 +151,8 @@ static void check_profile(struct replay *r, const char *name)
 }
 
 /*
- * `pipe_first`: the two streams are independent while the program runs, so either may be taken in
- * first.
+ * Checks a recording. `pipe_first`: the two streams are independent while the program runs, so
+ * either may come first.
  */
 static void check_all(const struct holds *holds, size_t step, bool pipe_first)
 {
@@ -300,7 +301,7 @@ static struct sample sample_of(pid_t pid, uint64_t time_ns)
 	return s;
 }
 
-/* All that can happen, recorded as a run does it. */
+/* Records everything that can happen, as a run does. */
 static void record_run(struct collect *c, struct recording *recording)
 {
 	const struct process_event happened[] = {
@@ -339,7 +340,7 @@ static void record_run(struct collect *c, struct recording *recording)
 	recording_pipe(recording, "bytes\n", 6);
 }
 
-/* The whole text of a file that is removed. */
+/* Reads a whole file, and removes it. */
 static char *take_file(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -422,7 +423,7 @@ static void record_map(struct recording *r, pid_t pid, const char *path)
 					   .mapping = {.start = 1, .end = 2, .path = path}});
 }
 
-/* A stack of the process, with these flags. */
+/* Records a stack of the process, with these flags. */
 static void record_stack(struct recording *r, const struct collect *c, pid_t pid, uint32_t flags)
 {
 	recording_stack(r, c,

@@ -3,7 +3,8 @@
 #include "naming_bench.h"
 #include "profiler/join/attribution.h"
 
-/* The stack of work that was launched from `launch`; `capture`: where its graph's node was made. */
+/* Returns the stack of work launched from `launch`. `capture` is the creation site of its graph
+ * node. */
 static struct stack_id work_stack(struct naming_bench *b, struct launch_stack launch,
 				  struct capture_stack capture, uint32_t work, const char *name)
 {
@@ -86,7 +87,7 @@ static void check_rows(const struct naming_bench *b, const struct result *r)
 	assert_int_equal(count, want_count);
 }
 
-/* Small ones only: it is quadratic. */
+/* Checks a small result; the check is quadratic. */
 static void check_result(const struct naming_bench *b, const struct result *r)
 {
 	assert_true(r->stack_count > RESULT_ROOT);
@@ -122,7 +123,7 @@ static void forget(struct named *n)
 	result_free(n->result);
 }
 
-/* The one frame with this name. */
+/* Returns the only frame with this name. */
 static const struct frame_info *frame_named(const struct result *r, const char *name)
 {
 	const struct frame_info *found = NULL;
@@ -400,7 +401,7 @@ static struct stack_id push_ref(struct naming_bench *b, struct stack_id outer, e
 	return stack_table_push(b->stacks, outer, &frame);
 }
 
-/* A call that returns into the function. */
+/* Pushes a call that returns into the function. */
 static struct stack_id push_code(struct naming_bench *b, struct stack_id outer,
 				 void (*function)(void))
 {

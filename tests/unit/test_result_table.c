@@ -261,7 +261,7 @@ static bool joins_runs(const struct table_kind *kind)
 	return is_keyed(kind);
 }
 
-/* A column's numbers of all rows. */
+/* Adds up a column over all rows. */
 static uint64_t sum_of(const struct result_table *table, const struct table_kind *kind,
 		       const struct table_column *column)
 {

@@ -33,7 +33,8 @@ static int end(void **state)
 	return system(command);
 }
 
-/* profile ARGUMENTS... with `output` as its stdout, as main() has it; returns the exit status. */
+/* Runs profile ARGUMENTS... with `output` as its stdout, as main() does. Returns the exit
+ * status. */
 static int profile_to(struct bench *b, int output, char **argv)
 {
 	int count = 0, status;

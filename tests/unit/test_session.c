@@ -202,7 +202,7 @@ static uint32_t count_files(const struct bench *b)
 	return count;
 }
 
-/* A workload that uses CUDA, with the stand-ins; "launches 100" by its name. */
+/* Stores the path of a workload that uses the CUDA stand-ins; `name` as in "launches 100". */
 static void use_stand_ins(char *path, size_t size, const char *name)
 {
 	const char *folder = getenv("FAKE_CUDA_DIR");

@@ -586,7 +586,7 @@ static void threads_share_a_sink(void **state)
 	fifo_remove(&f);
 }
 
-/* A thread waits for room; meanwhile the program closes all descriptors, or has its own there. */
+/* Closes all descriptors of the program, or replaces them, while a thread waits for room. */
 static void close_while_it_waits(bool is_replaced)
 {
 	pthread_t threads[WRITERS];
@@ -630,7 +630,7 @@ static void a_pipe_that_is_closed_while_it_is_full(void **state)
 	close_while_it_waits(true);
 }
 
-/* A thread with another root folder, where another file may have the pipe's name. */
+/* Flushes in a thread with another root folder, where another file may have the pipe's name. */
 static void *flush_in_root(void *data)
 {
 	struct sink *sink = data;

@@ -175,7 +175,7 @@ static void run_at(struct thread *t, uint64_t pc)
 	t->registers.value[CFI_PC] = pc;
 }
 
-/* Above what is there already; returns where it is. */
+/* Pushes a word. Returns its address. */
 static uint64_t push(struct thread *t, uint64_t word)
 {
 	assert_true(t->used < WORDS);
@@ -200,7 +200,7 @@ static void unwind(struct thread *t)
 	t->count = symbolizer_unwind(t->symbolizer, t->space, &input, t->frames, t->max, &t->end);
 }
 
-/* The frames are these, innermost first; a NULL ends them. */
+/* Expects these frames, innermost first; a NULL ends them. */
 static void expect_frames(struct thread *t, enum unwind_end end_, const char *first, ...)
 {
 	va_list names;
@@ -315,7 +315,7 @@ static void a_signal_came_on_a_stack_below(void **state)
 #define INTERRUPTED UINT64_C(0x7fff00001000) /* another stack */
 
 /*
- * A handler in the restorer's frame, which interrupts rsp2_again with this stack pointer; the other
+ * Interrupts rsp2_again at this stack pointer, with a handler in the restorer's frame. The other
  * stack's words lead from INTERRUPTED to start.
  */
 static void interrupt(struct thread *t, uint64_t sp)
@@ -470,7 +470,8 @@ static void tables_that_take_too_long(void **state)
 
 /* ---- without ---- */
 
-/* bare, with rbx and rbp pushed and data below; returns where the saved rbp is. */
+/* Enters `bare`, which has pushed rbx and rbp, with data below. Returns the address of the saved
+ * rbp. */
 static uint64_t enter_bare(struct thread *t, uint32_t data)
 {
 	uint64_t rbp_at;

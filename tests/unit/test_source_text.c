@@ -32,7 +32,7 @@ static void begin(void)
 	path_count = 0;
 }
 
-/* Time at a line; `file` is the pointer that stands for the path. */
+/* Adds time at a line; `file` is the pointer that stands for the path. */
 static void at_line(const char *file, uint32_t line, uint64_t ns)
 {
 	uint32_t stack = push(kernel, CLASS_GPU_CODE, "line");
@@ -43,7 +43,7 @@ static void at_line(const char *file, uint32_t line, uint64_t ns)
 	made_add(&m, push(stack, CLASS_STALL, "[selected]"), ROW_GPU, ns);
 }
 
-/* "FOLDER/name" */
+/* Returns "FOLDER/name". */
 static const char *in_folder(const char *name)
 {
 	char *path = paths[path_count++];

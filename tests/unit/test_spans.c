@@ -31,7 +31,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* Each request is an array's element. */
+/* Parses each request into an element of an array. */
 static int parse(void *context, const void *request, size_t size, uint32_t count)
 {
 	cJSON *tree = cJSON_ParseWithLength(request, size);
@@ -69,7 +69,7 @@ static const cJSON *resource_of(const cJSON *requests, int request, int at)
 	return cJSON_GetArrayItem(item(cJSON_GetArrayItem(requests, request), "resourceSpans"), at);
 }
 
-/* Span number `at` of a request, over its resources; NULL: it has no more. */
+/* Returns span number `at` of a request, over its resources, or NULL if there are fewer. */
 static const cJSON *span_of(const cJSON *requests, int request, int at)
 {
 	const cJSON *resource;
@@ -85,7 +85,7 @@ static const cJSON *span_of(const cJSON *requests, int request, int at)
 	return NULL;
 }
 
-/* The value as JSON; NULL: there is none. */
+/* Returns the value as JSON, or NULL if there is none. */
 static const char *attribute(const cJSON *object, const char *key)
 {
 	static char text[OTLP_TEXT_BYTES + 64]; /* cJSON wants some more */

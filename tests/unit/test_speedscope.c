@@ -64,7 +64,7 @@ static const cJSON *profile_named(const cJSON *tree, const char *name)
 	return found;
 }
 
-/* The sum of its weights, each of which belongs to a stack of frames that there are. */
+/* Adds up the weights. Checks that each weight has a stack of existing frames. */
 static uint64_t total_of(const cJSON *tree, const cJSON *profile)
 {
 	const cJSON *samples = cJSON_GetObjectItem(profile, "samples"), *sample, *number;
@@ -89,7 +89,7 @@ static uint64_t total_of(const cJSON *tree, const cJSON *profile)
 	return total;
 }
 
-/* The names of a profile's stack, "outermost;...;innermost". */
+/* Returns the names of a profile's stack, as "outermost;...;innermost". */
 static const char *path_of(const cJSON *tree, const cJSON *profile, int sample)
 {
 	static char text[1024];
@@ -265,7 +265,7 @@ static void expect_samples(const cJSON *tree, const cJSON *profile, const char *
 	}
 }
 
-/* A thread that is in f, in g, and in f again; the records come as they come. */
+/* Adds records of a thread that is in f, in g, and in f again, in mixed order. */
 static void add_run(struct made_result *m, uint32_t *f, uint32_t *g)
 {
 	uint32_t main_stack = made_push(m, RESULT_ROOT, "main"), k;
@@ -492,7 +492,7 @@ static void a_path_may_be_very_deep(void **state)
 	made_end(&m);
 }
 
-/* The weight of a path in a profile, and of the rows that have it. */
+/* Returns the weight of a path in a result's rows. */
 static double weight_of_rows(const struct result *r, const char *path)
 {
 	double ns = 0;

@@ -83,7 +83,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* "main;outer;inner": the names of its frames, from the root on. */
+/* Returns the names of a stack's frames from the root on, as "main;outer;inner". */
 static const char *text_of(const struct bench *b, struct stack_id stack)
 {
 	static char text[65536];
@@ -120,7 +120,7 @@ static uint32_t depth_of(const struct bench *b, struct stack_id stack)
 	return depth;
 }
 
-/* The frame that is so far from the innermost one. */
+/* Returns the frame at this distance from the innermost one. */
 static const struct frame *frame_at(const struct bench *b, struct stack_id stack, uint32_t distance)
 {
 	while (distance-- > 0)
@@ -143,7 +143,7 @@ static const int registers[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG
 				REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
 				REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
-/* Word by word, because a sanitizer does not allow reading whole frames. */
+/* Copies the stack word by word, because a sanitizer does not allow reading whole frames. */
 __attribute__((no_sanitize("address"))) NOINLINE static void copy_stack(const uint64_t *from,
 									size_t bytes)
 {
@@ -240,7 +240,8 @@ static void a_snapshot_is_unwound(void **state)
 	assert_same_number(build(b, NULL, &is_whole), stack);
 }
 
-/* The program of this test takes the library's part: main is in it, and calls others. */
+/* Returns the name of the test's program, which takes the library's part: main is in it, and
+ * calls others. */
 static const char *own_name(void)
 {
 	static char path[PATH_MAX];

@@ -24,7 +24,7 @@ static struct stack_cache cache;
 static uint64_t outer, inner;
 static uint32_t taken; /* ways of their set */
 
-/* 0: it is not there. */
+/* Returns the stack's id, or 0 if it is absent. */
 static uint32_t id_of(uint64_t hash)
 {
 	uint32_t id;

@@ -69,7 +69,7 @@ static uint64_t frame_at(uint32_t word)
 	return (uint64_t)(uintptr_t)&stack[word];
 }
 
-/* A layout of `count` words, `step` apart. */
+/* Learns a layout of `count` words, `step` apart. */
 static uint64_t learn(uint32_t frame, uint32_t count, uint32_t step)
 {
 	uint16_t offsets[STACK_FINGERPRINT_MOST];
@@ -220,7 +220,8 @@ static void an_order_is_learnt(void **state)
 	assert_int_equal(least, 0);
 }
 
-/* 50 loops of 11 launches from one place and 1 from another: how often a first guess was wrong. */
+/* Launches 50 loops of 11 launches from one place and 1 from another. Returns the number of
+ * wrong first guesses. */
 static uint32_t guess_loops_again(uint32_t frame)
 {
 	uint64_t hash, guess;
@@ -376,7 +377,7 @@ static void each_word_before_a_page_counts(void **state)
 	munmap(pages, 2 * 4096);
 }
 
-/* The right guess for a stack that was walked. */
+/* Returns the right guess for a walked stack. */
 static uint64_t recognize(uint64_t frame)
 {
 	uint64_t hash = stack_fingerprint_guess(&words, frame);

@@ -50,7 +50,7 @@ static struct stack_id add(struct stack_table *t, const struct frame *frames, ui
 	return stack_table_add(t, STACK_EMPTY, frames, count);
 }
 
-/* The stack has these frames, from `outer` on. */
+/* Returns true if the stack has these frames, starting at `outer`. */
 static bool holds(const struct stack_table *t, struct stack_id stack, struct stack_id outer,
 		  const struct frame *frames, uint32_t count)
 {
@@ -185,7 +185,7 @@ static void frames_have_numbers(void **state)
 	stack_table_free(t);
 }
 
-/* Frame i of stack n, from n alone. */
+/* Makes frame i of stack n, from the numbers alone. */
 static struct frame frame_of(uint32_t n, uint32_t i)
 {
 	return i % 7 == 3 ? text("text") : code(n % 5, (uint64_t)n << (i % 30), FRAME_RETURN);
@@ -342,7 +342,7 @@ static struct frame any_frame(uint32_t number)
 	return number % 3 ? code(number / 3, number, FRAME_CODE) : text(texts[number]);
 }
 
-/* Any bound, any failure of memory: a stack is complete, or it is not kept. */
+/* Adds random stacks, with any bound and failing memory. A stack is complete, or it is not kept. */
 static void random_stacks(struct prng *r)
 {
 	uint64_t events = prng_bits(r, 11), refused = 0;

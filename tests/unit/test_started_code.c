@@ -20,7 +20,8 @@ static bool note(void *context, const char *folder)
 	return true;
 }
 
-/* Code of these files ran, NULL at the end; those of ".py" are Python. */
+/* Makes a result in which code of these files ran; NULL ends the list. Files named ".py" are
+ * Python. */
 static struct result run_of(const char *command, const char *folder,
 			    struct frame_info frames[FILES_MAX], const char *const *files)
 {

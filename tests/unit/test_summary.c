@@ -53,7 +53,7 @@ static char *report(struct bench *b)
 	"Samples: 0 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n" \
 	"Correlation: 0 matched, 0 unmatched, 0 dropped\n"
 
-/* The summary is `base` with `line` somewhere in it. */
+/* Expects the summary to be `base` with `line` somewhere in it. */
 static void expect_line(struct bench *b, const char *base, const char *line)
 {
 	char *text = report(b), *at = strstr(text, line), *rest;
@@ -254,7 +254,7 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 }
 
 /* Alone, and beside others that were. */
-/* Each cause has a line of its own, with advice. Common words are not repeated. */
+/* Checks that each cause has a line of its own, with advice. Common words are not repeated. */
 static void each_cause_has_a_line(struct bench *b)
 {
 	char line[128];

@@ -73,7 +73,7 @@ static void wait_for_signals(const struct run *r, int count)
 		take_a_moment();
 }
 
-/* Two of a kind that wait to be taken are one. */
+/* Waits until the signals are taken: two pending signals of one kind are one. */
 static void wait_until_taken(const struct run *r)
 {
 	char path[64], text[4096];
@@ -323,8 +323,8 @@ static void while_writing_the_second_interrupt_gives_up_at_once(void **state)
 	assert_exit(&r, 128 + SIGINT);
 }
 
-/* The first interrupt ended the target, the second one the waiting for its children: both were
- * obeyed, and the profile takes as long as it takes. */
+/* Plays a worker whose first interrupt ended the target, and whose second one ended the wait for
+ * its children. The profile takes as long as it takes. */
 static int end_and_write_long(const struct supervisor_link *link, void *context)
 {
 	struct shared *shared = context;

@@ -7,7 +7,7 @@
 
 static const struct writer_options options = {.unit_ns = 1};
 
-/* The file's text, to be freed. */
+/* Writes the picture. The caller frees the text. */
 static char *write_picture(const struct made_result *m, const struct writer_options *o,
 			   struct written *written)
 {
@@ -60,7 +60,7 @@ static const char *skip_text(const char *c, const char *end)
 	return c;
 }
 
-/* The attributes of a start tag, up to its '>' or '/'. */
+/* Skips the attributes of a start tag, up to its '>' or '/'. */
 static const char *skip_attributes(const char *c)
 {
 	while (*c == ' ') {
@@ -247,7 +247,7 @@ static void the_legend_is_of_what_occurs(void **state)
 	made_end(&m);
 }
 
-/* The page's title begins with `title`, however long the command is. */
+/* Checks that the page's title begins with `title`, however long the command is. */
 static void check_title(const char *command, const char *title)
 {
 	char *text, expected[256];

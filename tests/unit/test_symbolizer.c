@@ -55,7 +55,7 @@ __attribute__((noinline)) static int local_function(int x)
 	return x + 1;
 }
 
-/* A library whose only function has this name, for the whole of its .text (16 bytes and more). */
+/* Builds a library with one function of this name, which fills its .text of 16 bytes and more. */
 static void build_library(const char *file, const char *function)
 {
 	shell("printf '\\t.text\\n\\t.globl %s\\n\\t.type %s,@function\\n%s:\\n\\t.fill "
@@ -348,7 +348,7 @@ static void functions_without_a_symbol_are_told_apart(void **state)
 	}
 }
 
-/* A child that maps the library, for as long as the test wants. */
+/* Starts a child that maps the library, for as long as the test needs. */
 static pid_t child_with(const char *file, uint64_t *start)
 {
 	int pipes[2], fd;

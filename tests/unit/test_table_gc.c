@@ -58,7 +58,7 @@ struct play {
 	uint64_t ns[KERNELS], count[KERNELS], before, after;
 };
 
-/* `shares`: some launches have no stack, and share those of others. */
+/* Begins a run. `shares`: some launches have no stack, and share those of others. */
 static struct collect *begin_run(uint64_t last_ns, const struct time_range *time_range,
 				 struct timeline *timeline, bool shares)
 {
@@ -87,7 +87,7 @@ static void send(struct play *y, uint32_t slot, const struct gpu_event *event)
 	collect_gpu_event(y->c, y->programs[slot].process, event, NULL);
 }
 
-/* The text of the stack's only frame says which it is. */
+/* Sends a stack whose only frame has a text of its own. */
 static uint32_t send_stack(struct play *y, uint32_t slot)
 {
 	struct program *program = &y->programs[slot];
@@ -181,7 +181,7 @@ static void note(struct play *y, const struct operation *o)
 	}
 }
 
-/* One of those whose record is late, but has ended. */
+/* Delivers one of the late records, whose operation has ended. */
 static void deliver(struct play *y)
 {
 	uint32_t at = (uint32_t)prng_below(&y->p, y->late_count);

@@ -92,7 +92,7 @@ static const char *path_of(const char *file)
 		}                                                                       \
 	} while (0)
 
-/* Code at this offset of the file, as if it had been seen to run. */
+/* Returns the code at this offset of the file, as if a sample had been there. */
 static struct code_ref code_in(const char *file, uint64_t offset)
 {
 	struct code_mapping mapping = {
@@ -148,7 +148,7 @@ static void in_own_process(void (*test)(void))
 		assert_in_range(usage.ru_maxrss / 1024, 1, MOST_MIB);
 }
 
-/* .symtab and its names are holes of so many bytes; .dynsym has one function. */
+/* Makes a file whose .symtab and names are holes of these sizes. .dynsym has one function. */
 static void make_sparse(const char *file, uint64_t symbols_size, uint64_t names_size)
 {
 	static const char names[] = "\0fallback";
@@ -201,7 +201,7 @@ static void many_large_files(void **state)
 	in_own_process(name_many_large);
 }
 
-/* A function at every byte, each with its own name. */
+/* Makes a file with a function at every byte, each with a name of its own. */
 static void make_crowded(const char *file, uint32_t count)
 {
 	Elf64_Sym *symbols = calloc(count, sizeof(*symbols));
@@ -317,8 +317,8 @@ static void explosive_names(void **state)
 /* ---- hostile DWARF ---- */
 
 /*
- * One abbreviation table, many units that all use it, and whose only entry has its last code: each
- * unit makes libdw read the whole table.
+ * Names code of many units with one abbreviation table. Each unit's only entry has the table's last
+ * code, so each unit makes libdw read the whole table.
  */
 static void name_dwarf(void)
 {
@@ -376,7 +376,7 @@ static void units_that_share_abbreviations(void **state)
 	in_own_process(name_dwarf);
 }
 
-/* A short section that claims to unpack to 100 GiB. */
+/* Names code with a short section that claims to unpack to 100 GiB. */
 static void name_packed(void)
 {
 	struct {

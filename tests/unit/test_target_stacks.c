@@ -27,7 +27,7 @@ static int add(struct target_stacks *t, uint64_t start, uint64_t end, const char
 	return target_stacks_add_code(t, &m);
 }
 
-/* The path at an address, "-" if there is none. */
+/* Returns the path at an address, or "-" if there is none. */
 static const char *path_at(struct target_stacks *t, uint64_t address)
 {
 	const struct code_mapping *m = target_stacks_find_code(t, address);
@@ -299,7 +299,7 @@ static void check(struct prng *r, struct target_stacks *t, const struct model *m
 		EXPECT(r, strcmp(path_at(t, 0x1000 * i + 1), m->path[i] ? m->path[i] : "-") == 0);
 }
 
-/* The bytes taken for all entries. */
+/* Adds up the bytes of all entries. */
 static size_t bytes_of(const struct target_stacks *t)
 {
 	size_t bytes = TARGET_STACKS_ID_BYTES *
@@ -310,7 +310,8 @@ static size_t bytes_of(const struct target_stacks *t)
 	return bytes;
 }
 
-/* Any quota, any failure of memory: accepted entries are found, and all bytes are returned. */
+/* Adds random entries, with any quota and failing memory. Accepted entries are found, and all
+ * bytes are returned. */
 static void random_words(struct prng *r)
 {
 	struct quota quota = {.limit = prng_chance(r, 50) ? prng_bits(r, 14) : 1 << 20};

@@ -55,7 +55,7 @@ static struct stack_id numbered(struct bench *b, uint32_t line)
 	return stack_table_push(b->stacks, STACK_EMPTY, &frame);
 }
 
-/* Outermost first. */
+/* Expects a stack, outermost frame first. */
 static void expect_stack(struct bench *b, uint32_t at, const char *expected)
 {
 	size_t left = strlen(expected);

@@ -54,7 +54,7 @@ struct event {
 	struct timeline_shape shape;
 };
 
-/* An event derived from its number. */
+/* Makes an event from its number. */
 static struct event event_of(uint64_t number)
 {
 	struct prng p = {number, number};
@@ -322,7 +322,7 @@ static void shapes_are_bounded(void **state)
 
 /* ---- the file ---- */
 
-/* The timeline's descriptor: the only one of a file in its folder. Else none that is valid. */
+/* Returns the timeline's descriptor, the only one of a file in its folder, or an invalid one. */
 static int find_file(const struct bench *b)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -344,7 +344,8 @@ static int find_file(const struct bench *b)
 	return fd;
 }
 
-/* Nobody else reads it, programs that are started do not inherit it, and it has no name. */
+/* Returns true if the file is private: nobody else reads it, started programs do not inherit it,
+ * and it has no name. */
 static bool is_private(int fd)
 {
 	struct stat file;
@@ -443,7 +444,7 @@ static void a_file_system_without_unnamed_files(void **state)
 	assert_int_equal(result, CHILD_OK);
 }
 
-/* Kept records can be read, others are counted, and both together are all. */
+/* Returns true if kept records can be read, others are counted, and both together are all. */
 static bool holds_what_it_could(struct timeline *t, uint64_t added, uint64_t most, int error)
 {
 	struct timeline_stats stats = timeline_stats(t);
@@ -540,7 +541,7 @@ static void room_is_given_back(void **state)
 	close(elsewhere);
 }
 
-/* Writing is cut at the limit within a record, and fails behind it. */
+/* Checks that a write past the limit is cut inside a record, and that later ones fail. */
 static int reach_file_size(struct bench *b)
 {
 	const struct rlimit limit = {DISK + 10, DISK + 10};
@@ -566,7 +567,7 @@ static void the_largest_file_that_may_be(void **state)
 	assert_int_equal(run_child(reach_file_size, *state), CHILD_OK);
 }
 
-/* The last records do not fit: finish reports it. */
+/* Checks that finish reports last records that do not fit. */
 static int fail_at_the_end(struct bench *b)
 {
 	const struct rlimit limit = {10 * RECORD, 10 * RECORD};
@@ -592,7 +593,7 @@ static void no_room_for_the_last_ones(void **state)
 	assert_int_equal(run_child(fail_at_the_end, *state), CHILD_OK);
 }
 
-/* The first stack that no record of this kind has. */
+/* Returns the first stack that no record of this kind has. */
 static uint32_t find_unused_stack(const struct timeline *t, uint8_t kind)
 {
 	uint32_t stack = 0;

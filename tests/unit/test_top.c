@@ -17,7 +17,7 @@ static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class cla
 
 static struct ledger ledger;
 
-/* The whole report. */
+/* Returns the whole report. */
 static const char *report_of_size(struct made_result *m, enum top_size size, unsigned int width)
 {
 	struct log log = {.level = LOG_NORMAL};

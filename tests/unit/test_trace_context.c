@@ -66,7 +66,7 @@ static void later_versions_may_have_more(void **state)
 	assert_invalid("cc-" TRACE "-" PARENT "-01.what");
 }
 
-/* `expected` NULL: as it was given */
+/* Expects this state; `expected` NULL: unchanged */
 static void expect_state(const char *text, const char *expected)
 {
 	assert_int_equal(trace_context_continue(&context, "00-" TRACE "-" PARENT "-01", text), 0);

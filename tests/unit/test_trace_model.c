@@ -463,7 +463,7 @@ static void make_random(struct random_run *r, struct prng *p)
 	run(&r->b);
 }
 
-/* The launch that an operation belongs to, found in the slow way; NULL: none. */
+/* Returns the launch of an operation by a linear search, or NULL if there is none. */
 static const struct timeline_record *launch_of(const struct random_run *r,
 					       const struct timeline_record *operation)
 {

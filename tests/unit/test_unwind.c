@@ -60,7 +60,8 @@ static bool recognizes(void)
 	return !getenv("UNDER_VALGRIND");
 }
 
-/* The stack that one of the guesses takes the stack above `frame` for; words 0: none. */
+/* Returns the known stack that one of the guesses gives for the stack above `frame`; words 0:
+ * none. */
 static struct known guess(const void *frame)
 {
 	struct unwind_cache_thread *me = unwind_cache_thread();
@@ -108,8 +109,8 @@ static void assert_recognized(const void *frame)
 		*before = now;
 }
 
-/* backtrace's first entry is here, ours is the return address into here: from the second on equal.
- */
+/* Takes both stacks. The first entry of backtrace is in here, as is ours, which is a return
+ * address. From the second entry on, both are equal. */
 NOINLINE static void take_snapshot(void)
 {
 	unwind_own_stack(&taken, NULL, UNWIND_MAX_FRAMES);
@@ -118,13 +119,13 @@ NOINLINE static void take_snapshot(void)
 		assert_recognized(__builtin_frame_address(0));
 }
 
-/* A sanitizer's own backtrace() puts itself on top. */
+/* Returns the frames that a sanitizer's own backtrace() puts on top. */
 static int extra_frames(void)
 {
 	return expected_count - (int)taken.count;
 }
 
-/* `signals`: so many frames are where a signal came, not where a call returns to. */
+/* Expects `signals` frames to be places of a signal; the other frames hold return addresses. */
 static void assert_with_signals(uint32_t signals)
 {
 	uint32_t found = 0;
@@ -221,7 +222,7 @@ NOINLINE static void with_moving_frame(struct path path)
 	local[1] = local[0];
 }
 
-/* Aligned, and with something to find on the caller's stack: CFA by an expression. */
+/* Calls on with an aligned frame, and arguments on the caller's stack: the CFA is an expression. */
 NOINLINE static void with_aligned_frame(struct path path, int a, int b, int c, int d, int e, int f)
 {
 	volatile char *moving = __builtin_alloca(16 + (path.choices & 0x30));
@@ -239,7 +240,7 @@ NOINLINE static void through_aligned_frame(struct path path)
 	taken.pcs[UNWIND_MAX_FRAMES - 1] = 0; /* no tail call */
 }
 
-/* Three calls from one frame: they differ in nothing but the return address. */
+/* Calls three times from one frame: only the return address differs. */
 NOINLINE static void from_several_places(struct path path)
 {
 	volatile int which = path.choices % 3;
@@ -432,7 +433,7 @@ static void coroutine(void)
 	descend(coroutine_depth);
 }
 
-/* Beyond its end nothing can be read. */
+/* Walks a foreign stack, past whose end nothing can be read. */
 static void walk_foreign_stack(int depth)
 {
 	size_t size = 1 << 17, page = 4096;

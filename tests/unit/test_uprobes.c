@@ -68,7 +68,7 @@ __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 		fail_msg("failed: %s", command);
 }
 
-/* A library of functions `int name(int)` that return their argument; stripped. */
+/* Builds a stripped library of functions `int name(int)` that return their argument. */
 static void build_library(const char *file, const char *first, const char *second)
 {
 	shell("printf 'int %s(int x) { return x; }\\nint %s(int x) { return x; }\\n' > l.c && "
@@ -321,7 +321,7 @@ static void end_child(const struct child *child)
 	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
 }
 
-/* The events of timed calls: entries and returns, all of this process. */
+/* Counts events of timed calls, entries and returns, all of this process. */
 static uint32_t count_calls(struct bench *b, pid_t pid)
 {
 	const struct stack_event *event;
@@ -536,7 +536,7 @@ static void probe_locations_are_logged(void **state)
 	end(&b);
 }
 
-/* The loss if a probe cannot be set; without a loss, no message. */
+/* Returns the loss if a probe cannot be set. Checks that there is no message without a loss. */
 static const char *failure_of(enum bpf_source_probe kind, const char *file)
 {
 	char error[512];

@@ -12,7 +12,7 @@ static struct view *open_view(const struct result *result, const struct view_opt
 	return view;
 }
 
-/* "main;work", from the root on */
+/* Returns the path from the root on, as "main;work". */
 static const char *path_of(const struct result *r, uint32_t stack)
 {
 	static char text[4][4096];
@@ -236,7 +236,7 @@ static const char *group_text(const struct random_result *r, const struct groupi
 	return text;
 }
 
-/* Each row is where the model says; and no more. */
+/* Checks that each row is where the model puts it, and no more. */
 static void check_groups(struct prng *p, const struct random_result *r)
 {
 	struct view_options options = {.by.count = 0};
@@ -355,7 +355,7 @@ static void check_kernels(struct prng *p, const struct random_result *r)
 	slice_release(&options.slice);
 }
 
-/* The records of a part, and their stacks. */
+/* Checks the records of a part, and their stacks. */
 static void check_records(struct prng *p, const struct random_result *r)
 {
 	struct view_options options = {.by.count = 0};
@@ -407,7 +407,7 @@ static void random_results_match_a_model(void **state)
 
 /* ---- folding, trimming, names ---- */
 
-/* A frame in the stack; `file`: of Python, or the module. */
+/* Pushes a frame; `file` is that of a Python function, or the module. */
 static uint32_t push_frame(struct made_result *m, uint32_t outer, enum frame_class class,
 			   const char *name, const char *file)
 {
@@ -636,8 +636,8 @@ static void texts_may_have_short_names(void **state)
 }
 
 /*
- * The folded stack, from the whole one: by runs of frames between those that stay, unlike the view,
- * which follows it frame by frame.
+ * Folds the whole stack by runs of frames between those that stay. The view follows the stack frame
+ * by frame instead.
  */
 static void fold_path(const struct result *base, const struct code_roles *roles, regex_t *trim_to,
 		      uint32_t stack, char text[4096])
@@ -705,7 +705,7 @@ static void fold_path(const struct result *base, const struct code_roles *roles,
 	}
 }
 
-/* A result of random stacks of all kinds of frames. */
+/* Adds random stacks, with all kinds of frames. */
 static void add_random_stacks(struct prng *p, struct made_result *m)
 {
 	for (uint64_t rows = 1 + prng_below(p, 60); rows > 0; rows--) {
@@ -734,7 +734,8 @@ static void add_random_stacks(struct prng *p, struct made_result *m)
 	}
 }
 
-/* Each row is where the model puts it, with all rows that fold into it, and nothing else. */
+/* Checks that each row is where the model puts it, with all rows that fold into it, and nothing
+ * else. */
 static void check_folding(struct prng *p, const struct result *base)
 {
 	static const char *const patterns[] = {"forward", "^(main|at::)", "_", "none at all"};

@@ -113,7 +113,8 @@ static void unfinished_waits_are_not_sent(void **state)
 	leave(b, RT, DEVICE_SYNC);
 }
 
-/* Many waits, by a thread that is to be cancelled: it ends outside of our locks. */
+/* Waits many times, in a thread that is to be cancelled. The thread must end outside of the
+ * library's locks. */
 static void *wait_forever(void *bench)
 {
 	for (;;) {

@@ -407,8 +407,8 @@ struct model_operation {
 };
 
 /*
- * The number of the operation that counts at moment `t` of a wait that ends at `end`, 0: none. Ties
- * go to the latest.
+ * Returns the number of the operation that counts at moment `t` of a wait that ends at `end`, or 0.
+ * The latest wins a tie.
  */
 static uint32_t counts_at(const struct model_operation *o, uint32_t count, uint64_t t, uint64_t end,
 			  uint32_t stream)

@@ -52,7 +52,7 @@ static int weigh(struct made_run *r)
 	return weighed_by_metric(&r->weighed, &r->result, "x__bytes.sum");
 }
 
-/* The weight of a stack; 0: none. */
+/* Returns the weight of a stack, or 0 if there is none. */
 static uint64_t weight_of_stack(const struct made_run *r, uint32_t stack)
 {
 	uint64_t sum = 0;

@@ -225,7 +225,7 @@ struct sides {
 	struct work_tally own, reported, counted;
 };
 
-/* One operation, as CUPTI reports it and as the profile holds it. */
+/* Adds an operation to both sides: CUPTI's report and the profile. */
 static void tally(struct work_tally *t, struct work_key key, uint32_t times)
 {
 	for (uint32_t i = 0; i < times; i++) {

@@ -70,7 +70,8 @@ static inline struct prng prng_round(uint64_t round)
 	return (struct prng){seed, seed};
 }
 
-/* splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014) */
+/* Returns 64 random bits by splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+ * generators, 2014). */
 static inline uint64_t prng_u64(struct prng *p)
 {
 	uint64_t z = p->state += 0x9e3779b97f4a7c15u;
@@ -91,7 +92,7 @@ static inline bool prng_chance(struct prng *p, uint32_t percent)
 	return prng_below(p, 100) < percent;
 }
 
-/* All magnitudes alike: a random number of random bits, at most `bits`. */
+/* Returns a random number of at most `bits` bits, with all magnitudes equally likely. */
 static inline uint64_t prng_bits(struct prng *p, uint32_t bits)
 {
 	uint32_t n = (uint32_t)prng_below(p, bits + 1);
