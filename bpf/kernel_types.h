@@ -2,9 +2,9 @@
 /*
  * Declares the kernel structures that the BPF programs read, with only the members used. CO-RE
  * (preserve_access_index) relocates each access to the running kernel's layout from its BTF. So the
- * build needs neither kernel headers nor a generated vmlinux.h. Names are the kernel's
- * (include/linux/sched.h, mm_types.h, uprobes.h, pid.h, pid_namespace.h,
- * kernel/events/uprobes.c, arch/x86/include/asm/ptrace.h).
+ * build needs neither kernel headers nor a generated vmlinux.h. Names are the kernel's:
+ * include/linux/sched.h, mm_types.h, uprobes.h, pid.h and pid_namespace.h;
+ * kernel/events/uprobes.c; arch/x86/include/asm/ptrace.h.
  *
  * Pointers in these structures are read by BPF_CORE_READ, or from a structure that was cast
  * (bpf_rdonly_cast). Direct loads from a structure that newer kernels trust are slow to verify. The

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * Keeps the ring buffer to the reader: heads of records, and counts of losses. The loader sets the
- * ring's size.
+ * Defines the ring buffer to the reader: heads of records, and counts of losses. The loader sets
+ * the ring's size.
  */
 #ifndef BPF_RING_BPF_H
 #define BPF_RING_BPF_H
@@ -41,6 +41,8 @@ struct {
  * Kernel pointers are read with the helper (26 ns), except at each launch. For each direct load the
  * verifier searches all of the kernel's types by name, which takes a millisecond or two.
  */
+
+/* Returns the pid as the profiler's namespace has it; 0: not in it. */
 static __always_inline __u32 pid_in_profiler_ns(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);

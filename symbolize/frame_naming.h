@@ -3,8 +3,8 @@
  * Names code locations (code_ref), each once.
  *
  * This part of the symbolizer needs no address spaces. It reads modules' files, the kernel's
- * symbols, the vDSO and the output of JIT compilers, each at the first lookup there, within the
- * run's quota (table_quota.h). Internal; symbolizer.h describes the names.
+ * symbols, the vDSO and the output of JIT compilers. Each is read at the first lookup there, within
+ * the run's quota (table_quota.h). Internal; symbolizer.h describes the names.
  */
 #ifndef SYMBOLIZE_FRAME_NAMING_H
 #define SYMBOLIZE_FRAME_NAMING_H

@@ -2,11 +2,12 @@
 /*
  * Opens files that processes map.
  *
- * A file is searched in this order: by its mapping (/proc/PID/map_files, which needs privileges),
- * by its path in the root folder of its process, by its path here, and as the process's executable
- * (even if deleted). The result must be a regular file with the mapping's inode, or with its build
- * id where that is known: no file is better than another one that replaced it. Device numbers are
- * not compared, since btrfs and overlayfs report others in stat(2) than in /proc/PID/maps.
+ * A file is first looked for by its mapping (/proc/PID/map_files), which needs privileges. Then by
+ * its path in the root folder of its process, and by its path here. Last, it may be the process's
+ * executable, even if deleted. The result must be a regular file with the mapping's inode, or with
+ * its build id where that is known: no file is better than another one that replaced it. Device
+ * numbers are not compared, since btrfs and overlayfs report others in stat(2) than in
+ * /proc/PID/maps.
  */
 #ifndef SYMBOLIZE_MAPPED_FILE_H
 #define SYMBOLIZE_MAPPED_FILE_H

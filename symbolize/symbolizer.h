@@ -2,11 +2,11 @@
 /*
  * Symbolizes addresses of other processes.
  *
- * The caller follows processes, keeps an address space for each, and reports mappings to it in
- * order (as PERF_RECORD_FORK / COMM(exec) / MMAP2 / EXIT of perf have them). An address is located
- * once, when it is sampled, and becomes a `code_ref`: a module and an address inside it. A code_ref
- * is named later, when there is time. It stays valid when the process unmaps the library, execs or
- * dies, and is equal for all processes that map one file.
+ * The caller follows processes and keeps an address space for each. It reports mappings in order,
+ * as perf's records FORK, COMM (exec), MMAP2 and EXIT have them. An address is located once, when
+ * it is sampled, and becomes a `code_ref`: a module and an address inside it. A code_ref is named
+ * later, when there is time. It stays valid when the process unmaps the library, execs or dies, and
+ * is equal for all processes that map one file.
  *
  * Units: addresses and sizes in bytes. Ownership: everything returned belongs to the symbolizer and
  * lives until symbolizer_free. Not thread-safe. Errors: 0 or -errno; never prints or exits. All

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CBIDS 1024u /* ids of callbacks are below, in each of both domains */
+#define CBIDS 1024u /* callback ids of each domain are below this */
 
 enum api_meaning {
 	API_NOTHING,
@@ -33,7 +33,7 @@ struct api_function {
 	bool allocates;             /* allocates or frees */
 	bool is_stream;             /* waits for one stream, its first parameter */
 	bool runs_graph;            /* launches the executable graph in its first parameter */
-	bool is_enqueued;           /* gives work to a stream, according to its name */
+	bool is_enqueued;           /* its name says that it enqueues work on a stream */
 	bool returns_earlier_error; /* returns the error of an earlier call, and has not failed
 				       itself */
 	/* for copies and sets: positions from which api_function_has_record predicts a record */
@@ -41,7 +41,7 @@ struct api_function {
 	uint8_t kernel_at; /* for launches: position of the kernel or graph in the parameters */
 };
 
-/* Classifies a function. Functions that begin with "__" are parts of others, and mean nothing. */
+/* Classifies a function. Functions that begin with "__" are internal to others: API_NOTHING. */
 struct api_function api_function_of(const char *name);
 
 /*

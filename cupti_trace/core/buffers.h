@@ -9,17 +9,18 @@
  * filled.
  *
  * Since CUDA 12.3 CUPTI holds a buffer for each launching thread, and delivering one takes longer
- * the more there are: a millisecond and more with 3,000 threads on an H200. So these buffers do not
- * shrink until they take BUFFERS_UNFILLED; untouched pages take no memory.
+ * the more there are: a millisecond and more with 3,000 threads on an H200. So buffers keep their
+ * size until those being filled total BUFFERS_UNFILLED bytes; beyond that new ones have
+ * BUFFERS_MIN_SIZE. Untouched pages take no memory.
  *
  * A buffer counts as filled when its thread requests the next one. Filled buffers wait for their
- * last kernel, for CUPTI, or to be sent. (If all threads fill one buffer, each thread may leave one
- * uncounted.) A thread that ends is an exception: CUPTI leaves its buffer as it is, and requests
- * another for launches by the program's destructors. If filled buffers take more than BUFFERS_HIGH,
- * launching threads should wait: the profiler is behind.
+ * last kernel, for CUPTI, or to be sent. All threads may fill one buffer: then each may leave one
+ * uncounted. If a thread ends, CUPTI leaves its buffer as it is, and requests another for launches
+ * by the program's destructors. If filled buffers take more than BUFFERS_HIGH, launching threads
+ * should wait: the profiler is behind.
  *
- * The bounds keep the target from growing when its profiler is slow. The bound is
- * BUFFERS_FILLED_MAX and one buffer for each thread, since all may fill theirs at once. Above it
+ * Filled buffers are limited, so that the target does not grow when its profiler is slow. The limit
+ * is BUFFERS_FILLED_MAX and one buffer for each thread, since all may fill theirs at once. Above it
  * CUPTI gets no buffer and counts what it could not record. Releases before 12.9 may crash on that:
  * there the pool grows instead, and the launch callback's backpressure has to keep it small.
  */
@@ -57,7 +58,7 @@ struct buffers {
 	uint32_t most_being_filled;            /* maximum of `being_filled` */
 	size_t held, kept;                     /* bytes with CUPTI or being sent, and free bytes */
 	uint64_t requests, returns;            /* totals */
-	uint64_t hopeless;                     /* `returns` + 1 when waiting was futile */
+	uint64_t hopeless;                     /* `returns` + 1 when waiting was futile; 0: never */
 	bool may_refuse;                       /* this CUPTI tolerates a refused buffer */
 	size_t size;      /* wanted for the last buffer, before its share was limited */
 	uint64_t time_ns; /* time of the last request */

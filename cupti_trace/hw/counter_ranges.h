@@ -2,8 +2,8 @@
 /*
  * Reads hardware counters of single kernels in one CUDA context, by CUPTI's range profiler. Between
  * start and stop each kernel launched in the context is a range. CUPTI runs it once for each pass,
- * and restores the memory that it writes in between (CUPTI_AutoRange, CUPTI_KernelReplay). The
- * launch returns when all passes are over.
+ * and between passes restores the memory that the kernel writes (CUPTI_AutoRange,
+ * CUPTI_KernelReplay). The launch returns when all passes are over.
  *
  * One thread at a time; the caller locks. Functions return 0, a CUptiResult, or -1 when out of
  * memory.
@@ -41,8 +41,8 @@ int counter_ranges_start(struct counter_ranges *ranges);
 int counter_ranges_stop(struct counter_ranges *ranges);
 
 /*
- * Reads the values of the host's metrics after a stop. *kernels is the number of kernels in
- * between; there are values only if it is 1.
+ * Reads the values of the host's metrics after a stop. *kernels is the number of kernels between
+ * start and stop; there are values only if it is 1.
  */
 int counter_ranges_read(struct counter_ranges *ranges, double *values, size_t *kernels);
 

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the Python thread that waits for work which it gave to another thread: the async parent.
+ * Finds the Python thread that waits for work that it handed to another thread: the async parent.
  *
  * PyTorch's backward pass runs on threads of its own, "pt_autograd_0" for the first device and so
  * on: workers. A worker's launches belong below the stack of the Python thread that waits for it
  * (python_waiters.h). This module returns that stack at each launch of a worker.
  *
- * The parent. If exactly one thread waits, it is the parent. If several do, it is the one that has
- * itself launched in the worker's context: a pass goes back over its thread's launches. If several
- * have, or one has launched nothing, the parent is unknown. Then the launch has a stack of its own.
- * A worker that itself waits for a nested backward pass is no parent: all of that work belongs to
- * one thread in the end. A cancelled thread does not wait, although its frames say so. Before
- * Python 3.11 such a thread still counts if it has launched nothing, because its kernel id is
- * unknown. Candidates are the Python threads that have launched, as nearly all that call backward
- * have. While there are more than ASYNC_PARENT_CANDIDATES, the parent is unknown. Other threads are
- * looked for if no candidate waits, otherwise every 10 ms.
+ * The parent: if exactly one thread waits, it is the parent. If several do, it is the one that has
+ * itself launched in the worker's context, because a backward pass retraces its thread's launches.
+ * If several have, or one has launched nothing, the parent is unknown. Then the launch has a stack
+ * of its own. A worker that itself waits for a nested backward pass is no parent: all of that work
+ * belongs to one thread in the end. A cancelled thread does not wait, although its frames say so.
+ * Before Python 3.11 such a thread still counts if it has launched nothing, because its kernel id
+ * is unknown. Candidates are the Python threads that have launched, as nearly all that call
+ * backward have. While there are more than ASYNC_PARENT_CANDIDATES, the parent is unknown. Other
+ * threads are looked for if no candidate waits, and every 10 ms if one does.
  *
- * When a thread is looked at. A thread that has not run since has unchanged frames and NVTX ranges.
- * Its event tells whether it has run (thread_runs.h), by a load. Without events CPU clocks are
+ * Looking at a thread: a thread that has not run since has unchanged frames and NVTX ranges.
+ * Its perf event tells whether it has run (thread_runs.h), by a load. Without events CPU clocks are
  * compared, one system call for each candidate. If clocks are unreliable (stolen_time.h), the
  * number of its runs is read. Without an event a sole candidate is not looked at within
  * ASYNC_PARENT_STILL_NS of the worker's last launch. To wait elsewhere by then, the worker would
- * have to run out of work, and the thread to wake up, run Python and wake the worker. Only the
- * stack of a thread that has run is read again. It counts if the thread did not run meanwhile, or
- * if a second reading is equal.
+ * have to run out of work. The thread would have to wake up, run Python and wake the worker. Only
+ * the stack of a thread that has run is read again. It counts if the thread did not run meanwhile,
+ * or if a second reading is equal.
  *
  * The stack: the candidate's Python frames and open NVTX ranges, below the outer frames of its own
  * last launch.

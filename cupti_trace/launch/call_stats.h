@@ -3,8 +3,8 @@
  * Sums all calls of the runtime and the driver by function (--api): number of calls and errors,
  * duration, bytes.
  *
- * An error counts once, as api_error fires (docs/probes.md). It does not count in a driver call
- * within a runtime call. Nor does it in a function that returns an earlier error.
+ * An error counts under the conditions of the probe api_error (docs/probes.md). It does not count
+ * in a driver call within a runtime call. Nor does it in a function that returns an earlier error.
  *
  * A call lasts from CUPTI's report of its entry to that of its exit. So it includes our callbacks
  * within it (a launch's stack), but none after it. A call that does not return (cancelled thread,
@@ -23,7 +23,7 @@
 /* Registers a function of a domain by CUPTI's name. Call before callbacks are enabled. */
 void call_stats_add_function(uint32_t domain, uint32_t cbid, const char *name);
 
-/* Update when the calling thread enters and leaves such a function. */
+/* Record entry and exit of such a function on the calling thread. */
 void call_stats_enter(uint32_t domain, uint32_t cbid, const struct cupti_abi_callback_data *data);
 void call_stats_exit(uint32_t domain, uint32_t cbid, const struct cupti_abi_callback_data *data);
 

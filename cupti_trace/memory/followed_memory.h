@@ -3,10 +3,9 @@
  * Numbers pieces of memory and notes followed calls, for virtual_memory.h and graph_memory.h.
  *
  * NVIDIA does not say whether CUPTI has records (CUPTI_ACTIVITY_KIND_MEMORY2) of that memory, and
- * versions may differ. Such a record has the correlation id of the call, "identical to the
- * correlation ID in the driver and runtime API activity record that launched the memory operation"
- * (cupti_activity.h). So each followed call is noted, and its records are dropped. The memory is
- * counted once, whether CUPTI records it or not.
+ * versions may differ. Such a record has the correlation id of the call that launched the memory
+ * operation (cupti_activity.h). So each followed call is noted, and its records are dropped. The
+ * memory is counted once, whether CUPTI records it or not.
  *
  * Bounded: the last FOLLOWED_CALLS_MAX calls are known. Records come within a second or so.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists profile's own exit statuses, as in env(1) and timeout(1). All others are the command's. */
+/* Lists profile's own exit statuses, as in env(1) and timeout(1), and how a command's signal is
+ * reported. All others are the command's. */
 #ifndef PROFILER_BASE_EXIT_STATUS_H
 #define PROFILER_BASE_EXIT_STATUS_H
 

@@ -12,10 +12,10 @@
  * unread, for short processes their whole life.
  *
  * Charged time without samples is a sum over all programs, the rest. It is 0 if it may be chance:
- * below 1 %, or within three standard deviations of the sampled time. (Clocks tick 2.6 times per
- * sample, and a tick meets one of the programs that share a CPU by chance.) Otherwise programs
- * share the rest in proportion to what each lacks. Some have more samples than time by chance. So
- * samples and rest add up to the charged time.
+ * below 1 %, or within three standard deviations of the sampled time. Clocks tick 2.6 times per
+ * sample, and chance decides which of the programs on a CPU a tick meets. Otherwise programs share
+ * the rest in proportion to what each lacks. Some have more samples than time by chance. So samples
+ * and rest add up to the charged time.
  *
  * Programs beyond CPU_TIME_PROGRAMS_MAX count as one, without a name. Times are in ns.
  */

@@ -745,7 +745,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 				: c->began_ns,
 			now_ns);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
-	c->ledger.bounds.refused =
+	c->ledger.bounds.refused +=
 		c->target_bytes.refused + c->rename_bytes.refused + c->thread_name_bytes.refused;
 	free_passing(c);
 }

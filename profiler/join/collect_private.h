@@ -2,9 +2,9 @@
 /*
  * Declares the interface between the files of collect.h.
  *
- * These are collect.c (set-up, stacks from the kernel, timed calls, time), collect_processes.c,
- * collect_names.c (names of processes and threads), collect_times.c (CPU time, time off the CPU)
- * and collect_gpu.c (events of traced programs).
+ * collect.c sets up, and takes stacks from the kernel, timed calls and time. collect_names.c has
+ * names of processes and threads. collect_times.c has CPU time and time off the CPU. collect_gpu.c
+ * takes events of traced programs, collect_processes.c those of processes.
  */
 #ifndef PROFILER_JOIN_COLLECT_PRIVATE_H
 #define PROFILER_JOIN_COLLECT_PRIVATE_H

@@ -9,8 +9,8 @@
  *
  * Parked work is distributed in proportion to the work that samples represent. Operations are
  * distributed by the sum of n - 1. Their time is distributed by the sum of (n - 1) * ns over the
- * stacks that get operations, and bytes by the sum of (n - 1) * bytes. The samples of the first of
- * these sets that represents any work decide:
+ *stacks that get operations. Bytes are distributed by the sum of (n - 1) * bytes. The samples of
+ *the first of these sets that represents any work decide:
  *
  *	samples of the thread
  *	samples of all threads of the process

@@ -2,8 +2,8 @@
 /*
  * Decides which texts about a server the user may see.
  *
- * Hidden are credentials in the URL, in header fields and in proxy URLs, the query of the URL, and
- * any answer that repeats one of them.
+ * Credentials in the URL, in header fields and in proxy URLs are hidden. So is the query of the
+ * URL, and any answer that repeats one of these texts.
  */
 #ifndef PROFILER_SEND_HTTP_SHOWN_H
 #define PROFILER_SEND_HTTP_SHOWN_H

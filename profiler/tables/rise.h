@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests whether the runs after a change take more than the runs before by chance.
+ * Tests whether the rise from the runs before a change to those after is more than chance.
  *
- * Also finds how many samples or runs would tell, if chance is too large. Pure functions. Amounts
- * have the unit of the values.
+ * Also finds how many samples or runs a verdict would need, if the noise is too large. Pure
+ * functions. Amounts have the unit of the values.
  *
  * Several runs before show how runs differ. The bound is the upper limit of the prediction interval
  * for the mean of the runs after: by Student's t, one-sided, at 95 % (Hahn and Meeker 1991,
- * Statistical Intervals, section 4.7). It is at least the bound of counting samples. The runs after
- * do not take part: a change may make them differ more.
+ * Statistical Intervals, section 4.7). It is at least the bound of counting samples. The variance
+ * of the runs after is not used: a change may make them differ more.
  *
  * One run before does not show how runs differ. The bound is the variation of its samples or
  * durations. There is no bound if they show none.
@@ -49,8 +49,8 @@ double rise_bound(const struct rise *rise, double samples, uint32_t runs_before)
 double rise_samples_needed(const struct rise *rise, double target);
 
 /*
- * Returns the number of runs before that does; 0 if COMPARISON_RUNS_MAX does not suffice, or for a
- * single run.
+ * Returns the number of runs before that makes the bound `target` at most; 0 if COMPARISON_RUNS_MAX
+ * does not suffice, or for a single run.
  */
 uint32_t rise_runs_needed(const struct rise *rise, double target);
 
