@@ -150,7 +150,7 @@ static bool follow_time_range(struct tracer *tracer)
 	return true;
 }
 
-/* ---- a copy that was brought in ---- */
+/* ---- a copy that was injected ---- */
 
 /*
  * Detaches the thread, which is about to end. Returns false if the process is ending, too, and

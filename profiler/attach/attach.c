@@ -223,16 +223,15 @@ static void explain_refusal(const struct attachment *a, pid_t pid, int err)
 	} else if (err != -EACCES && err != -EPERM) {
 		log_error(a->log, "process %d: %s", (int)pid, strerror(-err));
 	} else if (geteuid() == 0) {
-		log_error(
-			a->log,
-			"process %d may not be looked into, not even by root: it has capabilities "
-			"that profile lacks, or a security module protects it",
-			(int)pid);
+		log_error(a->log,
+			  "process %d cannot be inspected, even by root: it has capabilities "
+			  "that profile lacks, or a security module protects it",
+			  (int)pid);
 	} else {
 		user_of(pid, owner, sizeof(owner));
 		log_error(a->log,
-			  "process %d belongs to %s, or has more rights than the user: profile may "
-			  "not look into it; under sudo, --as-root may",
+			  "process %d belongs to %s, or has more privileges than this user: "
+			  "permission denied; under sudo, use --as-root",
 			  (int)pid, owner);
 	}
 }
@@ -257,8 +256,7 @@ static bool check_pid(struct attachment *a, pid_t pid)
 			  "finds one by its name",
 			  (int)pid);
 	} else if (p.is_kernel) {
-		log_error(a->log, "process %d (%s) is a thread of the operating system", (int)pid,
-			  p.comm);
+		log_error(a->log, "process %d (%s) is a kernel thread", (int)pid, p.comm);
 	} else if (p.has_ended) {
 		log_error(a->log, "process %d (%s) has ended", (int)pid, p.comm);
 	} else if ((process = scanned_process_of(pid)) != pid && process) {
@@ -388,7 +386,7 @@ static bool check_request(struct attachment *a)
 			  "interpreter were compared: ps -eo pid,comm,args shows them",
 			  r->name);
 	else
-		log_error(a->log, "--cgroup %s: there is no process in it", r->cgroup);
+		log_error(a->log, "--cgroup %s: the cgroup has no processes", r->cgroup);
 	return false;
 }
 
@@ -543,9 +541,9 @@ int attachment_follow(struct attachment *a)
 	if (n < 0)
 		return n;
 	log_warn_if(a->log, a->refused.count,
-		    "# process{ is|es are} left out: %s may not look into {it|them}%s",
-		    geteuid() == 0 ? "even root" : "the user",
-		    geteuid() == 0 ? "" : "; under sudo, --as-root may");
+		    "# process{ is|es are} left out: %s cannot inspect {it|them}%s",
+		    geteuid() == 0 ? "even root" : "this user",
+		    geteuid() == 0 ? "" : "; under sudo, use --as-root");
 	return a->count ? 0 : -ESRCH;
 }
 

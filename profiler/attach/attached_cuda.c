@@ -103,11 +103,11 @@ void attached_cuda_take_injected(struct attached_cuda *c)
 			state->was_injected = true;
 			if (process && process->lacks_gpu_time)
 				log_warn(c->log,
-					 "process %d: the library was brought in after all; from "
+					 "process %d: the library was injected late; from "
 					 "now on its GPU time is measured",
 					 (int)injected.pid);
 			else
-				log_verbose(c->log, "process %d: the library was brought in",
+				log_verbose(c->log, "process %d: the library was injected",
 					    (int)injected.pid);
 			if (process && !process_has_spoken(process))
 				cuda_state_arrive(state);
@@ -285,8 +285,8 @@ void attached_cuda_warn_missed(struct attached_cuda *c)
 		collect_ledger(c->collect)->calls.processes += missed; /* without GPU time */
 	log_warn_if(c->log, missed,
 		    "# process{|es} had loaded CUDA and ended, or {was|were} left, before the "
-		    "library could be brought in: {its|their} GPU time, if any, is missing");
+		    "library could be injected: {its|their} GPU time, if any, is missing");
 	log_warn_if(c->log, c->late,
 		    "# process{|es} that started meanwhile had loaded CUDA when the library was "
-		    "brought in: GPU time from before is missing");
+		    "injected: GPU time from before is missing");
 }

@@ -149,12 +149,12 @@ static bool check_program(struct inject_job *j)
 	if (err == -ETIMEDOUT || err == -EBUSY)
 		return fail_stuck(j, "a program file");
 	if (err == -ENOMEM)
-		return fail(j, INJECT_FAILED, "cannot be looked into: out of memory");
+		return fail(j, INJECT_FAILED, "cannot be inspected: out of memory");
 	if (err == -ENOENT)
 		return fail(j, INJECT_UNSUITED,
-			    "has no program: it has ended, or is the operating system's");
+			    "has no program file: it has ended, or is a kernel thread");
 	if (err)
-		return fail(j, INJECT_DENIED, "may not be looked into: %s", strerror(-err));
+		return fail(j, INJECT_DENIED, "cannot be inspected: %s", strerror(-err));
 	return fits || fail(j, INJECT_UNSUITED, "is not a 64-bit x86 program");
 }
 
@@ -268,7 +268,7 @@ static bool read_maps(struct inject_job *j, char **text)
 	int err = proc_file_read(j->calls, j->request.pid, "maps", PROC_FILE_MAX_MAPS, text, &size);
 
 	if (err == -EACCES || err == -EPERM)
-		return fail(j, INJECT_DENIED, "may not be looked into: %s", strerror(-err));
+		return fail(j, INJECT_DENIED, "cannot be inspected: %s", strerror(-err));
 	if (err == -ETIMEDOUT || err == -EBUSY)
 		return fail_stuck(j, "memory");
 	if (err)
@@ -328,7 +328,7 @@ static bool find_functions(struct inject_job *j)
 			    copies);
 	if (!j->libc)
 		return fail(j, INJECT_UNSUITED,
-			    has_musl ? "has another C library than glibc (musl)"
+			    has_musl ? "uses a C library other than glibc (musl)"
 				     : "has no C library that could load others (it is static)");
 	if (!j->loader_call)
 		find_dlopen_mode(j, j->libc);
@@ -643,8 +643,7 @@ static bool is_still_users(struct inject_job *j)
 	if (is_same_program)
 		return fail_small_stack(j);
 	return has_any ? fail(j, INJECT_GONE, "runs another program by now")
-		       : fail(j, INJECT_DENIED,
-			      "may not be looked into: its first thread has ended");
+		       : fail(j, INJECT_DENIED, "cannot be inspected: its main thread has ended");
 }
 
 /* Starts an inactive copy. Returns true if it is active or the thread is lost; see `*done`. */
@@ -690,7 +689,7 @@ static bool load(struct inject_job *j)
 		if (theirs >= 0 && !close_memory(j, (int)theirs))
 			return false;
 		remote_call_release(&j->thread);
-		return fail(j, INJECT_FAILED, "takes no library: %s", strerror(-err));
+		return fail(j, INJECT_FAILED, "could not be given the library: %s", strerror(-err));
 	}
 	if (!open_library(j, (int)theirs) || !close_memory(j, (int)theirs))
 		return false;
@@ -721,7 +720,7 @@ static void run(struct bounded_job *opaque)
 			   ? address_space_new((uint32_t)j->request.pid, j->request.pid, false)
 			   : NULL;
 	if (!j->space) {
-		fail(j, INJECT_FAILED, "cannot be looked into: out of memory");
+		fail(j, INJECT_FAILED, "cannot be inspected: out of memory");
 		return;
 	}
 	bounded_caller_limit_sleep(j->calls, INJECT_SLEEP_MS);
@@ -731,7 +730,7 @@ static void run(struct bounded_job *opaque)
 	err = remote_memory_open(&j->memory, j->request.pid, j->calls);
 	if (err) {
 		fail(j, err == -ESRCH || err == -ENOENT ? INJECT_GONE : INJECT_DENIED,
-		     "may not be looked into: %s", strerror(-err));
+		     "cannot be inspected: %s", strerror(-err));
 		return;
 	}
 	j->thread.memory = &j->memory;

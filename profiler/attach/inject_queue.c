@@ -72,7 +72,7 @@ static bool check_pipe(const struct inject_queue *a, struct bounded_caller *call
 
 	if (!seen || fstat(a->payload->pipe, &seen->ours) != 0) {
 		free(seen);
-		return refuse(injected, INJECT_DENIED, "cannot be looked into: out of memory");
+		return refuse(injected, INJECT_DENIED, "cannot be inspected: out of memory");
 	}
 	bounded_caller_limit_sleep(calls, INJECT_SLEEP_MS);
 	snprintf(seen->root, sizeof(seen->root), "/proc/%d/root", (int)injected->pid);
@@ -88,7 +88,7 @@ static bool check_pipe(const struct inject_queue *a, struct bounded_caller *call
 	injected->hides_calls = lacks_root;
 	if (lacks_root)
 		return refuse(injected, INJECT_DENIED,
-			      "goes on without its first thread, which has ended");
+			      "continues although its main thread has ended");
 	return has_pipe || refuse(injected, INJECT_DENIED,
 				  "sees other files (a container?), and not profile's pipe");
 }
@@ -309,7 +309,7 @@ void inject_queue_stop(struct inject_queue *a)
 		struct injected injected = {.id = w->id, .pid = w->pid, .result = INJECT_GONE};
 
 		snprintf(injected.message, sizeof(injected.message),
-			 "process %d came too late for the library", (int)w->pid);
+			 "process %d was queued too late for the library", (int)w->pid);
 		if (w->attempts == 0 && queue_push(&a->done, &injected) != 0)
 			break; /* out of memory */
 	}

@@ -204,7 +204,7 @@ int attached_follow(struct run_parts *run)
 							    : "the processes",
 			  err != -ESRCH ? strerror(-err)
 			  : attachment_was_refused(run->attachment)
-				  ? "this user may not look into them; run profile as their user, "
+				  ? "this user cannot inspect them; run profile as their user, "
 				    "or as root"
 				  : "they have ended");
 		return err;
@@ -228,8 +228,9 @@ static void ask_to_leave(struct run_parts *run)
 	run_parts_answer_all(run);
 	if (run->recorded.stage == TIME_RANGE_AHEAD) {
 		run->start_ns = run->recorded.time_range.from_ns = run->ended_ns;
-		log_warn(run->log, "nothing was recorded: it ended before CUPTI had begun in all "
-				   "processes that use CUDA");
+		log_warn(run->log,
+			 "nothing was recorded: the run ended before CUPTI had started in all "
+			 "processes that use CUDA");
 	}
 	inject_queue_stop(run->cuda.inject_queue);
 	recorded_time_range_end(run, run->ended_ns);

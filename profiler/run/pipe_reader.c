@@ -75,8 +75,8 @@ static void close_tracee(struct run_parts *run, struct tracee *tracee)
 	    !time_range_is_part(collect_time_range(run->collect)))
 		log_warn(run->log,
 			 "process %d (%s): nothing came from it in its last %.1f s: if it used "
-			 "the GPU then, that is missing (did it close profile's pipe, and had no "
-			 "right to open it again?)",
+			 "the GPU then, that is missing (it may have closed profile's pipe and "
+			 "could not reopen it)",
 			 (int)process->pid, process->comm ? process->comm : "?",
 			 (double)silent_ns / 1e9);
 	gpu_pipe_close(run->pipe, tracee);

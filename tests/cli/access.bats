@@ -130,5 +130,5 @@ make_programs()
 		-o open/out.folded
 	kill $sleeper
 	expect_status 125
-	expect_line stderr 'cannot follow the processes: this user may not look into them'
+	expect_line stderr 'cannot follow the processes: this user cannot inspect them'
 }

@@ -385,7 +385,7 @@ seen_children()
 	wait "$first" "$other" || true
 	run_profile --cgroup "$group" -o none.folded
 	expect_status 125
-	expect_line stderr '^profile: --cgroup .*: there is no process in it$'
+	expect_line stderr '^profile: --cgroup .*: the cgroup has no processes$'
 	run_profile --cgroup /no/such/group -o none.folded
 	expect_status 125
 	expect_line stderr '^profile: --cgroup /no/such/group: there is no such cgroup; '
@@ -399,7 +399,7 @@ seen_children()
 	wait "$gone"
 	cat >cases <<-END
 		-p $gone|there is no process $gone here; ps -e lists those there are, and --name finds one by its name
-		-p 2|process 2 (kthreadd) is a thread of the operating system
+		-p 2|process 2 (kthreadd) is a kernel thread
 		-p $thread|$thread is a thread of process $target: use -p $target
 		-p 1,x|-p takes numbers of processes, separated by commas, not '1,x'
 		-p 0|-p takes numbers of processes, separated by commas, not '0'
@@ -424,7 +424,7 @@ seen_children()
 	start_target
 	as_tester "$profile" -p "$target" -d 200ms -o theirs/out.folded
 	expect_status 125
-	expect_line stderr "^profile: process $target belongs to root, or has more rights than the user: profile may not look into it; under sudo, --as-root may$"
+	expect_line stderr "^profile: process $target belongs to root, or has more privileges than this user: permission denied; under sudo, use --as-root$"
 	as_tester "$profile" -F 997 --as-root -p "$target" -d 500ms -o theirs/out.folded
 	expect_status 0
 	cp theirs/out.folded .
@@ -486,7 +486,7 @@ seen_children()
 	wait_until grep -q '^State:.*Z' "/proc/$target/status"
 	as_tester "$profile" -p "$target" -d 200ms -o theirs/out.folded
 	expect_status 125
-	expect_line stderr "^profile: process $target belongs to root, or has more rights than the user"
+	expect_line stderr "^profile: process $target belongs to root, or has more privileges than this user"
 	as_tester "$profile" -F 997 --as-root -p "$target" -d 2s -o theirs/out.folded
 	expect_status 0
 	expect_line stderr "^$(cpu_samples '[1-9][0-9]*')"
@@ -498,7 +498,7 @@ seen_children()
 	wait_until grep -q '^State:.*Z' "/proc/$target/status"
 	run_profile -p "$target" -d 200ms -o out.folded
 	expect_status 0
-	expect_line stderr "^$no_gpu_time process $target goes on without its first thread, which has ended, so its CUDA calls cannot be timed either\$"
+	expect_line stderr "^$no_gpu_time process $target continues although its main thread has ended, so its CUDA calls cannot be timed either\$"
 }
 
 @test "a user without privilege is told what it needs" {

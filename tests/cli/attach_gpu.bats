@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# GPU time of processes that already run: the library is brought in, and leaves. ROUNDS says how often.
+# GPU time of processes that already run: the library is injected, and leaves. ROUNDS says how often.
 
 load helpers
 
@@ -196,7 +196,7 @@ is_left()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 0
-	expect_line stderr '^profile: nothing was recorded: it ended before CUPTI had begun'
+	expect_line stderr '^profile: nothing was recorded: the run ended before CUPTI had started'
 	wait_until is_left "$target"
 	look
 	expect_whole
@@ -214,7 +214,7 @@ start_slow_shell()
 @test "a process executes another program before CUPTI has begun: it is waited for no longer" {
 	start_slow_shell 'exec sleep 600'
 	start_profile -v -p "$target" -d 0.5 -o out.folded
-	wait_until grep -q 'the library was brought in' stderr
+	wait_until grep -q 'the library was injected' stderr
 	echo >go
 	finish_profile
 	expect_status 0
@@ -225,7 +225,7 @@ start_slow_shell()
 	start_slow_shell 'exit'
 	start_steady
 	start_profile -v --unit ns -p "${targets[0]},$target" -d 0.5 -o out.folded
-	wait_until grep -q "process ${targets[0]}: the library was brought in" stderr
+	wait_until grep -q "process ${targets[0]}: the library was injected" stderr
 	wait_until grep -q " $uses_cuda" stderr
 	echo >go
 	finish_profile
@@ -249,7 +249,7 @@ start_slow_shell()
 @test "a snapshot before CUPTI has begun: nothing is in it, not even time" {
 	start_slow_shell 'exit'
 	start_profile -v -p "$target" -o out.profile
-	wait_until grep -q 'the library was brought in' stderr
+	wait_until grep -q 'the library was injected' stderr
 	kill -USR2 "$pid"
 	wait_until grep -q "^$(snapshot_written 1)" stderr
 	echo >go
@@ -263,11 +263,11 @@ start_slow_shell()
 @test "--last, and CUPTI has not begun: a line says that nothing was recorded, and not why else" {
 	start_slow_shell 'exit'
 	start_profile -v -p "$target" --last 2 -o out.folded
-	wait_until grep -q 'the library was brought in' stderr
+	wait_until grep -q 'the library was injected' stderr
 	echo >go
 	finish_profile
 	expect_status 0
-	expect_line stderr '^profile: nothing was recorded: it ended before CUPTI had begun'
+	expect_line stderr '^profile: nothing was recorded: the run ended before CUPTI had started'
 	expect_no_line stderr 'before --delay was over'
 }
 
@@ -275,7 +275,7 @@ start_slow_shell()
 	start_restless
 	for ((i = 0; i < 2; i++)); do
 		start_profile -v -p "$target" -o none.folded
-		wait_until grep -q 'was brought in' stderr
+		wait_until grep -q 'was injected' stderr
 		kill -KILL "$(worker_of "$pid")"
 		finish_profile
 		expect_status 125
@@ -383,7 +383,7 @@ start_slow_shell()
 	for ((i = 0; i < 3; i++)); do
 		run_profile -v --wall --by thread --unit ns -p "$target" -d 0.4 -o out.folded
 		expect_status 0
-		expect_line stderr 'the library was brought in$'
+		expect_line stderr 'the library was injected$'
 		awk 'NR == FNR { ns["yields " $1] = 0; next }
 			{ thread = $0; sub(/;.*/, "", thread) }
 			thread in ns { ns[thread] += $NF }
@@ -501,7 +501,7 @@ write_leaver()
 	done
 }
 
-@test "children that end before the library can be brought in are counted" {
+@test "children that end before the library can be injected are counted" {
 	mkfifo go
 	start out.short sh -c "read line <go; for i in 1 2 3; do '$workloads/launches' 100; done; echo finished; sleep 600"
 	start_profile -v -p "$target" -o out.folded
@@ -546,7 +546,7 @@ write_leaver()
 	expect_line stderr "^profile: (1 process (had loaded CUDA and ended|that started meanwhile)|no GPU time: process )"
 }
 
-@test "where it cannot be brought in, calls are timed" {
+@test "where it cannot be injected, calls are timed" {
 	needs_command setpriv
 	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups "$workloads/steady" 600000
 	wait_until grep -q work out.theirs

@@ -216,7 +216,7 @@ needs_libcurl()
 	done
 }
 
-@test "attached to a process, and to one that may not be looked into" {
+@test "attached to a process, and to one that cannot be inspected" {
 	local who
 
 	for who in setcap sudo root; do
@@ -233,7 +233,7 @@ needs_libcurl()
 	for who in setcap sudo; do
 		as $who -q -d 0.2 -p $sleeper -o open/$who.folded
 		expect_status 125
-		expect_line stderr "process $sleeper belongs to root, or has more rights than the user"
+		expect_line stderr "process $sleeper belongs to root, or has more privileges than this user"
 		has_opened
 	done
 }

@@ -270,8 +270,8 @@ static void who_may_look_is_told(void **state)
 	capture_begin(&c);
 	assert_null(attach_to(&request));
 	capture_end(&c);
-	assert_non_null(strstr(c.text, is_root ? "may not be looked into, not even by root: "
-					       : "under sudo, --as-root may"));
+	assert_non_null(strstr(c.text, is_root ? "cannot be inspected, even by root: "
+					       : "under sudo, use --as-root"));
 	assert_int_equal(strstr(c.text, "sudo") == NULL, is_root);
 	world.refused = started[1];
 	quiet.level = LOG_NORMAL;
@@ -281,10 +281,10 @@ static void who_may_look_is_told(void **state)
 	capture_end(&c);
 	quiet.level = LOG_ERRORS;
 	attachment_free(a);
-	assert_string_equal(c.text, is_root ? "profile: 1 process is left out: even root may not "
-					      "look into it\n"
-					    : "profile: 1 process is left out: the user may not "
-					      "look into it; under sudo, --as-root may\n");
+	assert_string_equal(
+		c.text, is_root ? "profile: 1 process is left out: even root cannot inspect it\n"
+				: "profile: 1 process is left out: this user cannot inspect it; "
+				  "under sudo, use --as-root\n");
 }
 
 static void all_have_ended(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes that ran before us and use CUDA: what recording waits for, and what is said at the end.
- * The library is brought into none here: that is test_inject_process.
+ * The library is injected into none here: that is test_inject_process.
  */
 #include "unit.h"
 #include "profiler/attach/attached_cuda.h"

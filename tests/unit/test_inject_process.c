@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries brought into processes that run: system calls that threads sleep in go on as if nothing
- * had been, whatever state a process is in.
+ * Libraries injected into processes that run: system calls that threads sleep in go on as if
+ * nothing had been, whatever state a process is in.
  */
 #include "unit.h"
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injection library, brought into programs that already use CUDA: what it records from then on,
+ * The injection library in programs that already use CUDA: what it records from then on,
  * and how it leaves, again and again.
  */
 #include "unit.h"
