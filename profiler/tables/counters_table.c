@@ -30,7 +30,7 @@ static const struct report_column columns[] = {
 	REPORT_COLUMN(counter_cells, sums.most, "most", "Most", NUMBER, 12),
 	REPORT_COLUMN(counter_cells, unit, "unit", "Unit", TEXT, 0),
 	REPORT_COLUMN(counter_cells, sums.count, "measured", "Measured", COUNT, 8),
-	REPORT_COLUMN(counter_cells, sums.launches, "launches", "of", COUNT, 8),
+	REPORT_COLUMN(counter_cells, sums.launches, "launches", "Launches", COUNT, 8),
 	REPORT_COLUMN(counter_cells, metric, "metric", "Metric", TEXT, UINT8_MAX),
 	REPORT_COLUMN(counter_cells, kernel, "kernel", "Kernel", TEXT, REPORT_CELL_ABOVE),
 };

@@ -19,8 +19,8 @@ static const struct report_column columns[] = {
 	REPORT_COLUMN(exposed_row, work, "work", "Work", TEXT, 12),
 	REPORT_COLUMN(exposed_row, ns, "ns", "Time", TIME, 11),
 	REPORT_COLUMN(exposed_row, exposed_ns, "exposed_ns", "Exposed", TIME, 11),
-	REPORT_COLUMN(exposed_row, share, "exposed_permille", "of it", SHARE, 8),
-	REPORT_COLUMN(exposed_row, share_of_run, "run_permille", "of the run", SHARE, UINT8_MAX),
+	REPORT_COLUMN(exposed_row, share, "exposed_permille", "Exposed share", SHARE, 13),
+	REPORT_COLUMN(exposed_row, share_of_run, "run_permille", "Share of run", SHARE, UINT8_MAX),
 };
 
 struct classes {
@@ -133,8 +133,8 @@ static void add_devices(struct report_table *f, const struct result *r,
 
 struct report_table *exposed_report_table(const struct result *result)
 {
-	struct report_table *f =
-		REPORT_TABLE_NEW("exposed", "Copies and collectives that no kernel hid", columns);
+	struct report_table *f = REPORT_TABLE_NEW(
+		"exposed", "Copies and collectives not hidden by kernels", columns);
 	bool *is_nccl = calloc(result->frame_count + (size_t)1, sizeof(*is_nccl));
 	struct classes classes = {result, is_nccl};
 	struct busy_span *spans = NULL;

@@ -21,9 +21,9 @@ struct total_row {
 
 static const struct report_column total_columns[] = {
 	REPORT_COLUMN(total_row, total.peak_bytes, "peak_bytes", "Peak", BYTES, 11),
-	REPORT_COLUMN(total_row, peak_at_ns, "peak_at_ns", "At", TIME, 11),
+	REPORT_COLUMN(total_row, peak_at_ns, "peak_at_ns", "Time of peak", TIME, 12),
 	REPORT_COLUMN(total_row, total.left_bytes, "left_bytes", "Left", BYTES, 11),
-	REPORT_COLUMN(total_row, total.left, "left", "Pieces left", COUNT, 11),
+	REPORT_COLUMN(total_row, total.left, "left", "Blocks left", COUNT, 11),
 	REPORT_COLUMN(total_row, total.allocated_bytes, "allocated_bytes", "Allocated", BYTES, 11),
 	REPORT_COLUMN(total_row, total.allocations, "allocations", "Allocations", COUNT, 11),
 	REPORT_COLUMN(total_row, total.frees, "frees", "Frees", COUNT, 9),
@@ -83,9 +83,9 @@ struct allocation_row {
 
 static const struct report_column row_columns[] = {
 	REPORT_COLUMN(allocation_row, sums.peak_bytes, "peak_bytes", "At the peak", BYTES, 11),
-	REPORT_COLUMN(allocation_row, sums.at_peak, "at_peak", "Pieces", COUNT, 9),
+	REPORT_COLUMN(allocation_row, sums.at_peak, "at_peak", "Blocks", COUNT, 9),
 	REPORT_COLUMN(allocation_row, sums.left_bytes, "left_bytes", "Left", BYTES, 11),
-	REPORT_COLUMN(allocation_row, sums.left, "left", "Pieces left", COUNT, 11),
+	REPORT_COLUMN(allocation_row, sums.left, "left", "Blocks left", COUNT, 11),
 	REPORT_COLUMN(allocation_row, sums.allocated_bytes, "allocated_bytes", "Allocated", BYTES,
 		      11),
 	REPORT_COLUMN(allocation_row, sums.allocations, "allocations", "Allocations", COUNT, 11),
@@ -150,10 +150,12 @@ struct pool_row {
 static const struct report_column pool_columns[] = {
 	REPORT_COLUMN(pool_row, pool.most_held, "most_held_bytes", "Most held", BYTES, 11),
 	REPORT_COLUMN(pool_row, pool.most_used, "most_used_bytes", "Most used", BYTES, 11),
-	REPORT_COLUMN(pool_row, pool.peak_held, "held_at_peak_bytes", "At the peak", BYTES, 11),
-	REPORT_COLUMN(pool_row, pool.peak_used, "used_at_peak_bytes", "Used then", BYTES, 11),
-	REPORT_COLUMN(pool_row, pool.left_held, "held_at_end_bytes", "At the end", BYTES, 11),
-	REPORT_COLUMN(pool_row, pool.left_used, "used_at_end_bytes", "Used then", BYTES, 11),
+	REPORT_COLUMN(pool_row, pool.peak_held, "held_at_peak_bytes", "Held at the peak", BYTES,
+		      16),
+	REPORT_COLUMN(pool_row, pool.peak_used, "used_at_peak_bytes", "Used at the peak", BYTES,
+		      16),
+	REPORT_COLUMN(pool_row, pool.left_held, "held_at_end_bytes", "Held at the end", BYTES, 15),
+	REPORT_COLUMN(pool_row, pool.left_used, "used_at_end_bytes", "Used at the end", BYTES, 15),
 	REPORT_COLUMN(pool_row, name, "pool", "Pool", TEXT, UINT8_MAX),
 	REPORT_COLUMN(pool_row, most_held_at_ns, "most_held_at_ns", "Most held at", TIME, 0),
 	REPORT_COLUMN(pool_row, keeps, "keeps", "Release threshold", TEXT, 0),

@@ -120,8 +120,8 @@ static const struct report_column late_columns[] = {
 	REPORT_COLUMN(rank_row, time.waited_ns, "waited_ns", "Waited", TIME, 11),
 	REPORT_COLUMN(rank_row, time.kept_ns, "others_waited_ns", "Others waited", TIME, 15),
 	REPORT_COLUMN(rank_row, rank.came_last, "came_last", "Came last", COUNT, 11),
-	REPORT_COLUMN(rank_row, rank.undecided, "undecided", "Maybe last", COUNT, 12),
-	REPORT_COLUMN(rank_row, rank.collectives, "compared", "Of", COUNT, 9),
+	REPORT_COLUMN(rank_row, rank.undecided, "undecided", "Possibly last", COUNT, 14),
+	REPORT_COLUMN(rank_row, rank.collectives, "compared", "Compared", COUNT, 9),
 	REPORT_COLUMN(rank_row, rank.alone, "without_peers", "Without peers", COUNT, 15),
 };
 
@@ -187,10 +187,10 @@ static const struct report_column clock_columns[] = {
 	REPORT_COLUMN(clock_row, with, "with_rank", "With", COUNT, 7),
 	REPORT_COLUMN(clock_row, rank.alignment.collectives, "collectives", "Collectives", COUNT,
 		      13),
-	REPORT_COLUMN(clock_row, rank.alignment.error_ns, "error_ns", "Within", TIME, 12),
-	REPORT_COLUMN(clock_row, rank.alignment.bound_ns, "bound_ns", "At most", TIME, 12),
-	REPORT_COLUMN(clock_row, moved_us, "moved_us", "Moved by us", NUMBER, 13),
-	REPORT_COLUMN(clock_row, drift_us, "drift_us_per_s", "us each s", NUMBER, 11),
+	REPORT_COLUMN(clock_row, rank.alignment.error_ns, "error_ns", "Error", TIME, 12),
+	REPORT_COLUMN(clock_row, rank.alignment.bound_ns, "bound_ns", "Error bound", TIME, 12),
+	REPORT_COLUMN(clock_row, moved_us, "moved_us", "Offset, us", NUMBER, 13),
+	REPORT_COLUMN(clock_row, drift_us, "drift_us_per_s", "Drift, us/s", NUMBER, 12),
 	REPORT_COLUMN(clock_row, rank.host, "host", "Host", TEXT, UINT8_MAX),
 };
 

@@ -18,7 +18,7 @@ static void name_whole_run(struct report_table *f)
 	char title[128];
 	const char *kept;
 
-	snprintf(title, sizeof(title), "%s, of the whole run", f->title);
+	snprintf(title, sizeof(title), "%s (whole run)", f->title);
 	kept = intern_string(&f->strings, title);
 	if (kept)
 		f->title = kept;

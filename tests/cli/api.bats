@@ -73,7 +73,7 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	expect_line stderr "^$calls_table\$"
 	run_profile --from out.profile --time 0..1ms -o out.html
 	expect_status 0
-	expect_line stderr '^CUDA calls, of the whole run:$'
+	expect_line stderr '^CUDA calls \(whole run\):$'
 	expect_line stderr "^$shapes_table"
 	needs_command node
 	node --input-type=module -e "
@@ -81,7 +81,7 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 		import {unpackProfile} from '$root/profiler/web/html/data.js';
 		const {figures} = await unpackProfile(readFileSync('out.html', 'utf8').match(/id=\"data\">([^<]*)</)[1]);
 		console.log(figures.map(({title}) => title).join('; '));" >titles
-	expect titles <<<'Launch shapes; CUDA calls, of the whole run'
+	expect titles <<<'Launch shapes; CUDA calls (whole run)'
 }
 
 @test "runs are compared, and the gate counts all calls" {
