@@ -625,8 +625,8 @@ test("my code: others' is folded, and no time is lost", async () => {
 test("my code: where nothing can be folded, the button says why", async () => {
 	for (const [name, reason] of [
 		["folded", /made with --my-code/],
-		["small", /No code below the working directory/],
-		["empty", /No code below the working directory/],
+		["small", /The profile has no code below the run's working directory/],
+		["empty", /The profile has no code below the run's working directory/],
 	]) {
 		await browser.open(address(name, "#my=1"));
 		const button = await browser.evaluate(

@@ -193,7 +193,7 @@ of_capture_ns()
 	cp "$workloads/launches" .venv/bin
 	run_profile -q -gpu-only -o x.html .venv/bin/launches 10
 	expect_status 0
-	expect_line <(fold_report x.html 'console.log(reason)') '^No code below the working directory '
+	expect_line <(fold_report x.html 'console.log(reason)') '^The profile has no code below the run.s working directory'
 	cp "$workloads/launches" .
 	run_profile -q -gpu-only -o x.html ./launches 10
 	expect_equal 'reason' "$(fold_report x.html 'console.log(reason)')" ''

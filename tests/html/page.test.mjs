@@ -468,9 +468,9 @@ test("own code: nothing is folded where nothing is own, or everything has been",
 		{outer: 1, frame: 1},
 	];
 
-	assert.match(reason({}), /No code below/);
-	assert.match(reason({frames: [library, text], stacks}), /No code below/);
-	assert.match(reason({frames: [{class: 2, name: "jit", role: OWN}]}), /No code below/);
+	assert.match(reason({}), /no code below/);
+	assert.match(reason({frames: [library, text], stacks}), /no code below/);
+	assert.match(reason({frames: [{class: 2, name: "jit", role: OWN}]}), /no code below/);
 	assert.match(reason({frames: [own], facts: {folded: 1}}), /--my-code/);
 	assert.equal(reason({frames: [text, library], stacks}), "");
 	assert.equal(reason({frames: [library, own], stacks}), "");

@@ -141,7 +141,10 @@ export function makeAboutView(app) {
 					.filter(([, fact]) => get(fact) > 0)
 					.map(([label, fact]) => [label, formatTime(get(fact))]),
 				["CPU time of the profiler, while the command ran", formatTime(get("own cpu ns"))],
-				["Peak memory of the profiler, up to then", formatBytes(get("own memory bytes"))],
+				[
+					"Peak memory of the profiler, while the command ran",
+					formatBytes(get("own memory bytes")),
+				],
 			]),
 		),
 		make(

@@ -191,7 +191,7 @@ export function makeBusyView(app) {
 		if (shown) texts.push(`Shown with ${clip(shown, 200)}.`);
 		if (isFiltered)
 			texts.push(
-				"Of the work that passes the filter. In idle gaps nothing at all ran on the GPU.",
+				"Only work that passes the filter is shown. Idle gaps are gaps of all work.",
 			);
 
 		if (timeline.lost > 0)

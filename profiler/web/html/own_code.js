@@ -168,12 +168,12 @@ export function whyNotFolded(profile, fold) {
 	let hasCallers = false;
 
 	if (facts.has("folded"))
-		return "Others' code is folded already: the report was made with --my-code";
+		return "Library code is already folded: the report was made with --my-code";
 	for (let i = 0; i < frames.count; i++) {
 		if (frames.class[i] > CLASS_PYTHON) continue;
 		if (frames.role[i] === ROLE_OWN) return "";
 		hasCallers ||= frames.role[i] === ROLE_CALLERS;
 	}
 	if (hasCallers && fold().hasOwn) return "";
-	return "No code below the working directory of the run is here; --my-path names other folders";
+	return "The profile has no code below the run's working directory; --my-path names other folders";
 }

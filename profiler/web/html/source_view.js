@@ -203,7 +203,7 @@ export function makeSourceView(app) {
 			: !source || source.state !== 0
 				? `The source ${SOURCE_STATES[source?.state ?? 1] ?? SOURCE_STATES[1]}: these are lines alone.`
 				: source.hasChanged
-					? "The source has changed since the program was built or run: lines may be others than those measured."
+					? "The source has changed since the program was built or run: lines may differ from those measured."
 					: "";
 
 		note.textContent = text;
@@ -313,7 +313,7 @@ export function makeSourceView(app) {
 	}
 
 	function whyNothing(kernel) {
-		if (app.weight) return "Lines have time alone: choose “By time”.";
+		if (app.weight) return "Lines have only time: choose “By time”.";
 		if (kernel) return "No lines of this kernel are known: nvcc -lineinfo writes them.";
 		return app.state.time + app.state.idle !== ""
 			? "A chosen time has kernels as a whole: samples do not say when they were."

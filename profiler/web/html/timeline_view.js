@@ -261,7 +261,7 @@ export function makeTimelineView(app) {
 		const thread = names.thread(track.process, track.thread),
 			process = names.process(track.process);
 
-		if (track.process < 0) return "Threads that are not known";
+		if (track.process < 0) return "Unknown threads";
 		return process === thread ? thread : `${process} · ${thread}`;
 	}
 
