@@ -76,8 +76,8 @@ void output_path_complain(const char *variable, const char *path, int err)
 	if (path)
 		n = snprintf(line, sizeof(line), "profile: cannot write %s %s: %s\n", variable,
 			     path,
-			     err == -EEXIST   ? "it is there already, and is no trace"
-			     : err == -EINVAL ? "it is no regular file"
+			     err == -EEXIST   ? "it exists and is not a trace"
+			     : err == -EINVAL ? "it is not a regular file"
 			     : err == -ESTALE ? "another file has its name now"
 					      : guarded_error(-err));
 	else

@@ -452,9 +452,8 @@ static void report_unknown_device(const struct activity_output *s)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_NOTICE,
-		.notice = {GPU_NOTICE_VERBOSE,
-			   "a CUPTI record of a device has another layout than is known: devices "
-			   "have numbers only"},
+		.notice = {GPU_NOTICE_VERBOSE, "a CUPTI record of a device has an unknown layout: "
+					       "devices are shown by number"},
 	};
 
 	if (s->verbose)

@@ -195,7 +195,7 @@ static void wait_for_answer(struct tracer *tracer, int ack)
 	hello.lacks_answer = true;
 	tracer_notice(tracer, GPU_NOTICE_OTHER,
 		      "no answer from the profiler within %" PRIu64
-		      " ms; launches before its probes are on are not captured",
+		      " ms; launches until its probes are attached are not captured",
 		      ms);
 }
 
@@ -402,7 +402,7 @@ static bool set_up_cupti(struct tracer *tracer)
 	if (err == -ENOENT)
 		tracer_notice(tracer, GPU_NOTICE_NO_CUPTI, "%s", api->looked);
 	else if (err == -ENOSYS)
-		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "%s lacks a function that is needed",
+		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "%s lacks a required function",
 			      api->path);
 	else if (err == TOO_OLD)
 		tracer_notice(tracer, GPU_NOTICE_OLD_CUPTI, "%s has CUPTI API version %u",

@@ -16,7 +16,7 @@ static const struct record_kind {
 	bool is_copy_or_set; /* its launches may have records */
 	bool is_minor; /* describes subjects of other records, or an engine that most GPUs lack */
 } kinds[] = {
-	{CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, "graphs as a whole", false, false},
+	{CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", false, false},
 	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY, "copies", true, false},
 	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, "copies between GPUs", true, false},
 	{CUPTI_ABI_ACTIVITY_KIND_MEMSET, "memory sets", true, false},

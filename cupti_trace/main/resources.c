@@ -31,11 +31,10 @@ static void on_node_starts(struct tracer *tracer, const struct cupti_abi_graph_d
 	if (has_had || !atomic_load(&tracer->has_conditionals) ||
 	    tracer->api.version >= CUPTI_RECORDS_BODIES)
 		return;
-	tracer_notice(
-		tracer, GPU_NOTICE_NOT_RECORDED,
-		"kernels within conditional nodes of graphs: CUPTI API version %u (%s) leaves "
-		"out most of them, that of CUDA 12.8 and later has them",
-		tracer->api.version, tracer->api.path);
+	tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED,
+		      "kernels within conditional nodes of graphs: CUPTI API version %u (%s) omits "
+		      "most of them; CUDA 12.8 or later records them",
+		      tracer->api.version, tracer->api.path);
 }
 
 void resources_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data,

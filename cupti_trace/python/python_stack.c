@@ -210,7 +210,7 @@ static enum python_state inspect(struct sink *sink, void *handle)
 	python.interpreter.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
 	if (!runtime || !hex || !python.thread.this_thread || !python.interpreter.types.code ||
 	    !python.interpreter.types.text) {
-		report_unreadable(sink, hex, "lacks symbols that are needed");
+		report_unreadable(sink, hex, "lacks required symbols");
 		return PYTHON_UNUSABLE;
 	}
 	err = read_offsets(hex, python.interpreter.runtime);
@@ -221,7 +221,8 @@ static enum python_state inspect(struct sink *sink, void *handle)
 		err = -EBADMSG;
 	if (err) {
 		report_unreadable(sink, hex,
-				  err == -ENOTSUP ? "is not known" : "is not laid out as it says");
+				  err == -ENOTSUP ? "is not known"
+						  : "has an unexpected memory layout");
 		return PYTHON_UNUSABLE;
 	}
 	return PYTHON_FOUND;
@@ -282,7 +283,7 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 						good ? PYTHON_CHECKED : PYTHON_UNUSABLE) &&
 		 !good)
 		report_unreadable(sink, (uint32_t)python.interpreter.offsets.version << 16,
-				  "does not keep its frames where it should");
+				  "has its frames at an unexpected place");
 	guest_leave(&guest);
 	return good && stack->count > 0;
 }

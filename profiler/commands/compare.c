@@ -131,8 +131,7 @@ static struct comparison *make_comparison(struct comparing *c, const struct resu
 	if (comparison)
 		return comparison;
 	if (errno == E2BIG)
-		log_error(&c->log,
-			  "comparing needs more memory than the %zu MiB that there are for it",
+		log_error(&c->log, "comparing needs more memory than its limit of %zu MiB",
 			  INPUT_MEMORY_MAX >> 20);
 	else
 		log_error(&c->log, "comparing: %s", strerror(errno));

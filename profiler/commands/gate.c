@@ -137,14 +137,14 @@ bool gates_fit(const struct gates *g, char error[GATE_ERROR_BYTES])
 		if (g->unit == unit)
 			continue;
 		snprintf(error, GATE_ERROR_BYTES,
-			 "--fail-on %.60s: --fail-above %.30s is no limit of %s", g->list[i].text,
-			 g->limit_text, unit_word(unit));
+			 "--fail-on %.60s: --fail-above %.30s is not a limit of %s",
+			 g->list[i].text, g->limit_text, unit_word(unit));
 		return false;
 	}
 	if (!g->limit_text || g->is_percent || g->count > 0 || g->unit == CHANGE_OF_TIME)
 		return true;
 	snprintf(error, GATE_ERROR_BYTES,
-		 "--fail-above %.30s is no limit of GPU time: --fail-on says what to compare",
+		 "--fail-above %.30s is not a limit of GPU time: --fail-on says what to compare",
 		 g->limit_text);
 	return false;
 }

@@ -43,7 +43,7 @@ void input_explain(struct log *log, const char *path, enum capture_error error)
 		log_error(log, "%s is damaged", path);
 		break;
 	case CAPTURE_TOO_LARGE:
-		log_error(log, "%s needs more memory than the %zu MiB that there are for it", path,
+		log_error(log, "%s needs more memory than its limit of %zu MiB", path,
 			  INPUT_MEMORY_MAX >> 20);
 		break;
 	case CAPTURE_NO_MEMORY:
@@ -80,7 +80,7 @@ static bool add_trace(struct log *log, struct recorded *r, FILE *in, const char 
 	int err = trace_reader_read(r->trace, in, head);
 
 	if (err == -EBADMSG)
-		log_error(log, "%s is no trace: no program says hello in it", path);
+		log_error(log, "%s is not a trace: it has no hello message", path);
 	else if (err)
 		log_error(log, "reading %s: %s", path, strerror(-err));
 	return !err;

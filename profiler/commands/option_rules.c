@@ -67,8 +67,8 @@ static const struct option_rule rules[] = {
 	     OPT_RANGE, OPT_STALLS, OPT_METRICS, OPT_INJECTION_LIB, OPT_CUDA_LIB,
 	     OPT_LAUNCH_STACKS),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED),
-	     "has to know all the work of a GPU, and the library comes to one process after the "
-	     "other (use --wall or --waits)",
+	     "needs all GPU work from the start, but processes are attached one by one (use --wall "
+	     "or --waits)",
 	     OPT_IDLE),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_NO_INJECT), "needs GPU time", OPT_MAX_OVERHEAD,
 	     OPT_ALLOC, OPT_WAITS, OPT_API, OPT_UNIFIED_MEMORY, OPT_KERNELS_ONLY, OPT_GRAPH,

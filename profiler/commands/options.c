@@ -179,8 +179,8 @@ static bool check_diff(struct parsed_options *p, const struct option_entry *of_r
 		p->diff.after.paths[p->diff.after.count++] =
 			p->diff.before.paths[--p->diff.before.count];
 	} else if (!has_border && p->diff.before.count > 2) {
-		return option_complain("--diff takes two files; of more, put -- between those "
-				       "before and those after");
+		return option_complain(
+			"--diff takes two files; with more, separate before and after with --");
 	}
 	if (p->diff.before.count == 0 || p->diff.after.count == 0)
 		return option_complain("--diff compares two files: BEFORE AFTER");
@@ -348,8 +348,8 @@ static bool check_command(char **argv, int at)
 	/* behind "--" any word is a command */
 	if (!hyphen || strcmp(argv[at - 1], "--") == 0)
 		return true;
-	return option_complain("'%s' begins with a dash of printed text; type a hyphen: -%s",
-			       argv[at], argv[at] + hyphen);
+	return option_complain("'%s' begins with a typographic dash; type a hyphen: -%s", argv[at],
+			       argv[at] + hyphen);
 }
 
 /* Explains what the shell makes of "--baseline old-*.profile". */
@@ -420,7 +420,7 @@ static void complain_no_command(int argc, char *const *argv)
 
 	if (option[0] == '-' && option[1] && last[0] != '-')
 		option_complain(
-			"no command to run: '%s' is what %s takes; the command comes behind it",
+			"no command to run: '%s' is the argument of %s; the command must follow it",
 			last, option);
 	else
 		option_complain("no command to run");
@@ -523,7 +523,7 @@ static enum command parse(int argc, char **argv, struct parsed_options *p)
 	if (p->list_metrics.pattern) {
 		if (optind >= argc)
 			return COMMAND_LIST_METRICS;
-		option_complain("--list-counters runs no command; its pattern is behind =: "
+		option_complain("--list-counters runs no command; its pattern follows =: "
 				"--list-counters='%s'",
 				argv[optind]);
 		return refused();

@@ -390,10 +390,10 @@ static void start(struct run *r)
 		log_line(&r->log, "Recording begins");
 		break;
 	case -EALREADY:
-		log_warn(&r->log, "start: what is recorded has begun already");
+		log_warn(&r->log, "start: recording has already started");
 		break;
 	default:
-		log_warn(&r->log, "start: recording has ended, and a run has one recorded part");
+		log_warn(&r->log, "start: recording has ended; a run can be recorded only once");
 	}
 }
 
@@ -618,8 +618,8 @@ static void hint_at_misplaced_output(struct log *log, const struct options *o)
 	line = command_text(words);
 	if (line)
 		log_warn(log,
-			 "%s%s%s stands behind the command, and so is the command's own; for an "
-			 "output of profile write: profile [options] %s",
+			 "%s%s%s follows the command, so it is passed to the command; to set "
+			 "profile's output write: profile [options] %s",
 			 output[0], length == 2 ? " " : "", length == 2 ? output[1] : "", line);
 	free(line);
 	free(words);

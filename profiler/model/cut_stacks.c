@@ -40,9 +40,9 @@ const char *cut_stacks_reason(enum unwind_end reason)
 		[UNWIND_SHORT_COPY] = "deeper than what is copied of a stack",
 		[UNWIND_NO_INFORMATION] = "no call-frame information, and no caller to be found",
 		[UNWIND_BAD_INFORMATION] = "malformed call-frame information",
-		[UNWIND_NOT_CODE] = "a return address in no mapped code",
+		[UNWIND_NOT_CODE] = "a return address outside mapped code",
 		[UNWIND_UNREADABLE] = "a register or word of memory that is not known",
-		[UNWIND_LOOP] = "a caller below its callee",
+		[UNWIND_LOOP] = "an unwinding loop (a caller below its callee)",
 	};
 
 	return reasons[reason];

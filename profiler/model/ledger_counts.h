@@ -28,7 +28,7 @@
 #define LEDGER_COUNTS(L, N, K) \
 	L(22, cpu.dropped, LOSS, TOLD, "cpu_samples_dropped", "CPU samples dropped") \
 	L(24, cpu.after_end, INCOMPLETE, TOLD, NULL, \
-	  "processes that ran on after the command, not sampled then") \
+	  "processes that outlived the command; not sampled since") \
 	L(29, launches.dropped, LOSS, TOLD, "launches_dropped", "launches dropped") \
 	L(30, launches.unended, LOSS, TOLD, "launches_without_record", \
 	  "kernel launches without a record of their kernel") \

@@ -12,9 +12,9 @@
 const char *untraced_cause_text(enum untraced_cause cause)
 {
 	static const char *const texts[UNTRACED_CAUSES] = {
-		[UNTRACED_NOT_KNOWN] = "the cause is not known, since it could not be looked into",
+		[UNTRACED_NOT_KNOWN] = "cause unknown: the process could not be inspected",
 		[UNTRACED_NOT_FOUND] = "no cause was found",
-		[UNTRACED_OTHER_LIBC] = "another C library than glibc",
+		[UNTRACED_OTHER_LIBC] = "a C library other than glibc",
 		[UNTRACED_OLD_LIBC] = "a glibc older than the one that profile was built with",
 		[UNTRACED_NO_VARIABLE] = "no CUDA_INJECTION64_PATH in the environment",
 		[UNTRACED_OTHER_LIBRARY] =
@@ -26,7 +26,7 @@ const char *untraced_cause_text(enum untraced_cause cause)
 		[UNTRACED_NO_PIPE_NAMED] = "another PROFILE_PIPE in the environment, or none",
 		[UNTRACED_NO_PIPE] = "the file that PROFILE_PIPE names is gone",
 		[UNTRACED_SECURE] =
-			"a program with rights that its user has not (setuid or setcap)",
+			"a program with more privileges than its user (setuid or setcap)",
 		[UNTRACED_PIPE_CLOSED] = "no right to write to the file that PROFILE_PIPE names",
 	};
 

@@ -66,9 +66,7 @@ static void report_last(struct log *log, const struct measure *m, const struct l
 		 time_text(length, (double)length_ns), time_text(from, (double)m->delay_ns),
 		 m->attached ? "beginning" : "command's start");
 	if (l->not_held_ns)
-		log_warn(log,
-			 "there is no room for the last %s: what began in the first %s of it was "
-			 "forgotten",
+		log_warn(log, "the last %s did not fit into memory: the first %s of it is missing",
 			 time_text(wanted, (double)(length_ns + l->not_held_ns)),
 			 time_text(length, (double)l->not_held_ns));
 	report_outside(log, ledger);
@@ -115,7 +113,7 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 	if (left == 0 && !l->not_held_ns) {
 		if (!m->attached) /* with attach the session has printed this */
 			log_warn(log,
-				 "the end came after %s, before --delay was over: nothing was "
+				 "the run ended after %s, before --delay had passed: nothing was "
 				 "recorded",
 				 time_text(length, (double)t->elapsed_ns));
 		return;
@@ -340,7 +338,7 @@ static void report_empty(struct log *log, const struct measure *m, const struct 
 			 const struct summary_written *w)
 {
 	if (t->shown && w->written.exact_ns <= 0)
-		log_warn(log, "the profile is empty: nothing of the run is left with %s", t->shown);
+		log_warn(log, "the profile is empty: no part of the run matches %s", t->shown);
 	else if (w->unit && w->written.exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: use --unit us or --unit ns",
 			 strcmp(w->unit, "samples") == 0 ? "sample's period" : "unit");

@@ -158,7 +158,8 @@ void summary_async_parents(struct log *log, const struct ledger *l)
 	if (apart)
 		log_line(log,
 			 "  %" PRIu64 " launch%s and %" PRIu64
-			 " CPU sample%s more stand apart: no thread waited, or more than one",
+			 " CPU sample%s could not be attributed to a waiting thread: none "
+			 "waited, or several did",
 			 l->launches.without_parent, pick(l->launches.without_parent, "", "es"),
 			 l->cpu.without_parent, plural(l->cpu.without_parent));
 }

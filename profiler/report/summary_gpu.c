@@ -160,7 +160,7 @@ void summary_calls(struct log *log, const struct measure *m, const struct ledger
 	if (c->unfinished)
 		log_line(log,
 			 "  %" PRIu64 " of them had not returned when their process or the run "
-			 "ended; they count up to then",
+			 "ended; their time is counted until then",
 			 c->unfinished);
 	log_line_if(log, c->without_stack,
 		    "  # of them {has|have} no stack: the machine was too busy to read it in time");

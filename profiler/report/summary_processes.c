@@ -187,7 +187,7 @@ void summary_losses(struct log *log, const struct totals *t)
 	summary_dropped(log, &t->measure, l);
 	log_warn_if(log, not_followed, "# process{ was|es were} not followed: too many at once");
 	log_warn_if(log, after_end,
-		    "# process{ ran|es ran} on after the command: CPU time after its end is not in "
+		    "# process{|es} outlived the command: CPU time after its end is not in "
 		    "the profile");
 	log_warn_if(log, lost_threads,
 		    "the creation of # thread{|s} was not seen: the machine was too busy; "

@@ -82,7 +82,8 @@ bool slice_parse_match(const char *text, bool may_be_number, struct slice_match 
 	}
 	if (!text[0] || strlen(text) > PATTERN_MAX) {
 		snprintf(error, SLICE_ERROR_BYTES,
-			 text[0] ? "it is longer than %d bytes" : "it is empty", PATTERN_MAX);
+			 text[0] ? "the pattern is longer than %d bytes" : "the pattern is empty",
+			 PATTERN_MAX);
 		return false;
 	}
 	err = match->is_number ? 0 : regcomp(&match->pattern, text, REG_EXTENDED | REG_NOSUB);

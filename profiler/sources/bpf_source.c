@@ -183,8 +183,8 @@ static void explain_load(int err, char *error, size_t size)
 		snprintf(error, size, "loading eBPF programs is not permitted; " CAPABILITY_ADVICE);
 	else if (access("/sys/kernel", F_OK) != 0)
 		snprintf(error, size,
-			 "/sys is not mounted here, where the kernel's types are "
-			 "(/sys/kernel/btf/vmlinux): mount it, as with 'mount -t sysfs none /sys'");
+			 "/sys is not mounted; the kernel's BTF types are at "
+			 "/sys/kernel/btf/vmlinux: mount it, as with 'mount -t sysfs none /sys'");
 	else if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
 		snprintf(error, size,
 			 "this kernel has no BTF (/sys/kernel/btf/vmlinux is missing); a kernel "

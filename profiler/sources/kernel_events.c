@@ -36,13 +36,14 @@ static int open_bpf(struct kernel_events *k, const struct kernel_events_options 
 	err = -errno;
 	if (err == -ENOBUFS)
 		snprintf(error, error_size,
-			 "cannot follow what processes map: the limit of locked memory is too low; "
+			 "cannot record memory mappings of processes: the limit of locked memory "
+			 "is too low; "
 			 "raise it (ulimit -l), run with sudo, or give the binary CAP_IPC_LOCK");
 	else
-		snprintf(
-			error, error_size,
-			"cannot follow what processes map: perf_event_open: %s; " CAPABILITY_ADVICE,
-			strerror(-err));
+		snprintf(error, error_size,
+			 "cannot record memory mappings of processes: perf_event_open: "
+			 "%s; " CAPABILITY_ADVICE,
+			 strerror(-err));
 	bpf_source_close(k->bpf);
 	k->bpf = NULL;
 	/* without samples, BPF would only have timed calls */

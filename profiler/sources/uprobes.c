@@ -224,8 +224,8 @@ static void warn_failure(struct uprobes *p, const char *path, int err)
 		return;
 	p->has_said_late |= is_late;
 	log_warn(p->log, "cannot probe %s: %s; its %s", path,
-		 is_late ? "the kernel takes too long (it waits for the file, or for one of many "
-			   "processes that map it)"
+		 is_late ? "timed out (the kernel waits for the file, or for one of many processes "
+			   "that map it)"
 			 : strerror(err),
 		 lost[p->kind]);
 }

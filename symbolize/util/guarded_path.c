@@ -353,10 +353,11 @@ const char *guarded_error(int error)
 {
 	switch (error) {
 	case GUARDED_OTHERS:
-		return "Permission denied: another user made it, or a link that leads there";
+		return "Permission denied: the file, or a link on the way to it, belongs to "
+		       "another user";
 	case GUARDED_LINKED:
-		return "Permission denied: it has a second name (a hard link), which others may "
-		       "have made";
+		return "Permission denied: the file has several hard links, perhaps made by "
+		       "another user";
 	default:
 		return strerror(error);
 	}

@@ -170,7 +170,7 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 		run_profile -q --from after.profile --baseline before.profile --fail-above "$1" --fail-on "$2"
 		expect_status "$3"
 	done
-	expect_line stderr '^profile: --fail-on gpu: --fail-above 1errors is no limit of time$'
+	expect_line stderr '^profile: --fail-on gpu: --fail-above 1errors is not a limit of time$'
 	# before the command runs
 	run_profile -q --baseline before.profile --fail-above 1ms --fail-on errors touch ran
 	expect_status 125

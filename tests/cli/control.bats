@@ -149,8 +149,8 @@ work_between()
 	work_between "${times[@]}"
 	[ "$(gpu_ns out.1.folded)" -gt 0 ]
 	[ "$(gpu_ns out.1.folded)" -le "$(gpu_ns out.folded)" ]
-	expect_line stderr '^profile: start: what is recorded has begun already$'
-	expect_line stderr '^profile: start: recording has ended, and a run has one recorded part$'
+	expect_line stderr '^profile: start: recording has already started$'
+	expect_line stderr '^profile: start: recording has ended; a run can be recorded only once$'
 	expect_line stderr '^Recorded: [0-9.]+ m?s, from [0-9.]+ m?s after the command.s start$'
 	expect_line stderr '^  [0-9]+ GPU operations? began before '
 	kill -TERM "$(child_of "$pid")"
@@ -216,7 +216,7 @@ work_between()
 	command_run start
 	wait_until grep -qx 'Recording begins' stderr
 	command_run start
-	wait_until grep -q 'start: what is recorded has begun already' stderr
+	wait_until grep -q 'start: recording has already started' stderr
 	command_run stop
 	finish_profile
 	expect_status 0

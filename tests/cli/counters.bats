@@ -383,7 +383,7 @@ pprof_weights()
 	expect_equal 'nothing is listed' "$(wc -c <stdout)" 0
 	run_profile --list-counters dram
 	expect_status 125
-	expect_line stderr "^profile: --list-counters runs no command; its pattern is behind =: --list-counters='dram'\$"
+	expect_line stderr "^profile: --list-counters runs no command; its pattern follows =: --list-counters='dram'\$"
 	run_profile --list-counters --chip XX100
 	expect_line stderr "knows no chip 'XX100'; it knows GH100$"
 	FAKE_CUDA_DEVICES=0 run_profile --list-counters

@@ -115,7 +115,7 @@ malformed()
 	echo "$1 malformed $2 in the $3"
 }
 
-ran_on='ran on after the command' used_untraced='process used the GPU and was not traced'
+ran_on='outlived the command' used_untraced='process used the GPU and was not traced'
 # The beginning of --top.
 took='The run took'
 calls_table='CUDA calls:' memory_table='Memory:' shapes_table='Launch shapes:'
@@ -182,7 +182,7 @@ not_merged()
 # ended_early TIME: before there was anything to record
 ended_early()
 {
-	echo "profile: the end came after $1, before --delay was over: nothing was recorded"
+	echo "profile: the run ended after $1, before --delay had passed: nothing was recorded"
 }
 
 # not_in_timeline EVENTS WHY

@@ -125,8 +125,8 @@ wrong_usage()
 @test "no command" {
 	wrong_usage 'profile: no command to run' -q
 	wrong_usage 'profile: no command to run' -o x --
-	wrong_usage "profile: no command to run: 'x.html' is what -o takes; the command comes behind it" -q -o x.html
-	wrong_usage "profile: no command to run: './app' is what --kernel takes; the command comes behind it" --kernel ./app
+	wrong_usage "profile: no command to run: 'x.html' is the argument of -o; the command must follow it" -q -o x.html
+	wrong_usage "profile: no command to run: './app' is the argument of --kernel; the command must follow it" --kernel ./app
 }
 
 # bats test_tags=quick
@@ -142,7 +142,7 @@ wrong_usage()
 		--gpu touch has_run
 	wrong_usage "profile: option '--me' is ambiguous: --metrics, --metrics-kernels or --metrics-launches" \
 		--me default touch has_run
-	wrong_usage "profile: '–o' begins with a dash of printed text; type a hyphen: -o" –o x touch has_run
+	wrong_usage "profile: '–o' begins with a typographic dash; type a hyphen: -o" –o x touch has_run
 }
 
 @test "options without their value" {
@@ -169,9 +169,9 @@ wrong_usage()
 	run_profile echo x -o a.html
 	expect_status 0
 	expect stdout <<<'x -o a.html'
-	expect_line stderr "^profile: -o a.html stands behind the command, and so is the command's own; for an output of profile write: profile \[options\] -o a.html echo x$"
+	expect_line stderr "^profile: -o a.html follows the command, so it is passed to the command; to set profile's output write: profile \[options\] -o a.html echo x$"
 	run_profile true --output=a.svg
-	expect_line stderr "^profile: --output=a.svg stands .* write: profile \[options\] --output=a.svg true$"
+	expect_line stderr "^profile: --output=a.svg follows .* write: profile \[options\] --output=a.svg true$"
 	for words in '-o out.folded true -o a.html' 'true -o a.json' 'true -o a' 'true -- -o a.html' 'true -o' \
 		'-q true -o a.html' 'record -o a.html'; do
 		# shellcheck disable=SC2086

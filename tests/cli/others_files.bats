@@ -27,7 +27,7 @@ shared_folder()
 expect_refused()
 {
 	expect_status 125
-	expect_line stderr "^profile: .*$1.*: Permission denied: (another user made it, or a link that leads there|it has a second name \\(a hard link\\), which others may have made); "
+	expect_line stderr "^profile: .*$1.*: Permission denied: (the file, or a link on the way to it, belongs to another user|the file has several hard links, perhaps made by another user); "
 	expect_equal lines "$(wc -l <stderr)" 1
 	expect_no_file has_run
 }
@@ -109,7 +109,7 @@ expect_refused()
 	touch go
 	finish_profile
 	expect_status 0
-	expect_line stderr '^profile: cannot write shared/x\.1\.folded: Permission denied: another user'
+	expect_line stderr '^profile: cannot write shared/x\.1\.folded: Permission denied: the file, or a link'
 	expect_equal bytes "$(cat shared/r.events shared/m.prom shared/s.json shared/x.1.folded)" ''
 	[ -f shared/x.folded ]
 }
@@ -193,7 +193,7 @@ expect_refused()
 		run_command env CUDA_INJECTION64_PATH="$library" INJECTION_VERBOSE=1 INJECTION_METRICS=default \
 			INJECTION_OUTPUT="$PWD/shared/$name" "$workloads/launches" 1
 		expect_status 0
-		expect_line stderr "^profile: cannot write INJECTION_OUTPUT $PWD/shared/$name: Permission denied: another user"
+		expect_line stderr "^profile: cannot write INJECTION_OUTPUT $PWD/shared/$name: Permission denied: the file, or a link"
 	done
 	expect_no_file shared/new
 	expect_equal bytes "$(cat mine shared/theirs)" ''

@@ -373,7 +373,7 @@ roots_file_is_untouched()
 	run_command unshare -m sh -ec 'mount -t tmpfs none /sys; exec "$@"' sh \
 		"$profile" -o out.folded true
 	expect_status 0
-	expect_line stderr "^profile: /sys is not mounted here, .*: mount it, as with 'mount -t sysfs none /sys'\. $going_on "
+	expect_line stderr "^profile: /sys is not mounted; .*: mount it, as with 'mount -t sysfs none /sys'\. $going_on "
 }
 
 # Its user's events end with its exec, and it does not go on after the command.

@@ -881,7 +881,7 @@ counted_missing()
 @test "an interpreter that is not what its version says does no harm, and is named" {
 	local version why
 	for version in 3.8.1 3.10.4 3.11.4 3.12.3 3.13.0 3.99.0; do
-		why='is not laid out as it says'
+		why='has an unexpected memory layout'
 		if [ $version = 3.99.0 ]; then why='is not known'; fi
 		gcc -shared -fPIC -O1 -DVERSION="\"$version\"" -o odd_python.so "$BATS_TEST_DIRNAME/odd_python.c"
 		run_profile -gpu-only -o out.folded env LD_PRELOAD="$PWD/odd_python.so" "$workloads/launches" 1000

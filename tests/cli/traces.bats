@@ -239,7 +239,7 @@ make_workers()
 	said_by 7 /x/app /x/app | head -c 100 >begun.trace
 	run_profile --from "${workers[0]}" begun.trace missing.trace "${workers[2]}" -o none.folded
 	expect_status 125
-	expect_line stderr '^profile: begun.trace is no trace: no program says hello in it$'
+	expect_line stderr '^profile: begun.trace is not a trace: it has no hello message$'
 	expect_line stderr '^profile: cannot read missing.trace: '
 	expect_line stderr "^$(not_merged 2 4)\$"
 	expect_no_file none.folded
@@ -353,7 +353,7 @@ make_workers()
 		run_profile --from cut.trace --unit ns -o out.folded
 		if [ "$at" -lt 600 ]; then
 			expect_status 125
-			expect stderr <<<'profile: cut.trace is no trace: no program says hello in it'
+			expect stderr <<<'profile: cut.trace is not a trace: it has no hello message'
 		else
 			expect_status 0
 			expect_line stderr "^profile: $(no_goodbye '1 traced process') "
@@ -434,7 +434,7 @@ sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloa
 	echo precious >run.trace
 	alone env INJECTION_VERBOSE=1 "$workloads/launches" 10
 	expect_status 0
-	expect stderr <<<'profile: cannot write INJECTION_TRACE run.trace: it is there already, and is no trace'
+	expect stderr <<<'profile: cannot write INJECTION_TRACE run.trace: it exists and is not a trace'
 	expect run.trace <<<precious
 	rm run.trace
 	ln -s target run.trace
@@ -446,7 +446,7 @@ sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloa
 	mkfifo run.trace
 	alone env INJECTION_VERBOSE=1 "$workloads/launches" 10
 	expect_status 0
-	expect stderr <<<'profile: cannot write INJECTION_TRACE run.trace: it is no regular file'
+	expect stderr <<<'profile: cannot write INJECTION_TRACE run.trace: it is not a regular file'
 	trace=/nowhere/run.trace alone env INJECTION_VERBOSE=1 "$workloads/launches" 10
 	expect_status 0
 	expect stderr <<<'profile: cannot write INJECTION_TRACE /nowhere/run.trace: No such file or directory'
@@ -551,7 +551,7 @@ said_by()
 	{ echo; head -c 100000 /dev/urandom; } >run.trace
 	run_profile --from run.trace -o out.folded
 	expect_status 125
-	expect stderr <<<'profile: run.trace is no trace: no program says hello in it'
+	expect stderr <<<'profile: run.trace is not a trace: it has no hello message'
 	{ said_by 7 /x/app /x/app; head -c 100000 /dev/urandom; printf '\n{"t":"batch","pid":8,"id":"00000000000000bb","seq":0}\n{"t":"name","i":1,"n":"k"}\n'; } >run.trace
 	read_trace --top -o out.folded
 	expect_line out.folded ';\[GPU_Kernel\]k 7$'

@@ -237,7 +237,7 @@ expect_nothing()
 	END
 	musl-gcc -o musl musl.c
 	does ./musl
-	expect_cause 'another C library than glibc'
+	expect_cause 'a C library other than glibc'
 }
 
 @test "a glibc that is too old" {
@@ -256,7 +256,7 @@ driver = ctypes.CDLL('$fake_cuda/libcuda.so.1')
 while ' loaded the CUDA driver' not in open('stderr').read(): time.sleep(0.01)
 import os; os.open('gpu', os.O_RDWR)"
 	if grep -q 'Error\|cannot open shared' stderr; then skip 'this Python cannot run from another folder'; fi
-	expect_cause 'a program with rights that its user has not \(setuid or setcap\)'
+	expect_cause 'a program with more privileges than its user \(setuid or setcap\)'
 }
 
 @test "a 32-bit program has no rights that its user has not" {

@@ -224,14 +224,14 @@ expect_seen_left_out()
 	expect_empty out.folded
 	run_profile --delay 1m -o out.folded sh -c 'exit 5'
 	expect_status 5
-	expect_line stderr 'before --delay was over: nothing was recorded$'
+	expect_line stderr 'before --delay had passed: nothing was recorded$'
 	# interrupted, as by Ctrl-C
 	start_profile -gpu-only --strict --delay 100m -o out.folded "$workload" 3600000
 	wait_until command_is_traced
 	kill -INT "$pid"
 	finish_profile
 	expect_equal status "$status" 130
-	expect_line stderr 'before --delay was over: nothing was recorded$'
+	expect_line stderr 'before --delay had passed: nothing was recorded$'
 }
 
 @test "what is no time is refused" {

@@ -502,7 +502,7 @@ each_its_gpu()
 			"$workloads/launches" 10
 		expect_status 0
 		expect_line stderr '^profile: GPU 0: CUPTI did not report its name$'
-		expect_line stderr '^profile: process [0-9]+: .*(did not name the devices|has another layout)'
+		expect_line stderr '^profile: process [0-9]+: .*(did not name the devices|has an unknown layout)'
 	done
 }
 

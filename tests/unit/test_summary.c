@@ -132,8 +132,8 @@ static void a_part_of_the_run(void **state)
 	assert_string_equal(report(b), "Recorded: 250.000 ms, from 1.000 s after the command's "
 				       "start\n" NOTHING);
 	b->totals.elapsed_ns = 999000000;
-	assert_string_equal(report(b), "profile: the end came after 999.000 ms, before "
-				       "--delay was over: nothing was recorded\n" NOTHING);
+	assert_string_equal(report(b), "profile: the run ended after 999.000 ms, before --delay "
+				       "had passed: nothing was recorded\n" NOTHING);
 	b->measure.delay_ns = 0;
 	assert_string_equal(report(b), "Recorded: 500.000 ms\n" NOTHING);
 }
@@ -296,9 +296,9 @@ static void processes_that_were_not_traced(void **state)
 		 "profile: 2 processes loaded the CUDA driver and were not traced; whether they "
 		 "used the GPU is not known: sudo and -v tell more\n"},
 		{COUNT(processes.causes[UNTRACED_OTHER_LIBC]),
-		 "profile: 1 process used the GPU and was not traced: another C library than "
+		 "profile: 1 process used the GPU and was not traced: a C library other than "
 		 "glibc. Run it with glibc\n",
-		 "profile: 2 processes used the GPU and were not traced: another C library than "
+		 "profile: 2 processes used the GPU and were not traced: a C library other than "
 		 "glibc. Run it with glibc\n"},
 	};
 
@@ -311,7 +311,7 @@ static void processes_that_were_not_traced(void **state)
 			       "profile: 1 process loaded the CUDA driver and was not traced; "
 			       "whether it used the GPU is not known: sudo and -v tell more\n"
 			       "profile: 2 processes loaded the CUDA driver and were not traced; "
-			       "whether they used the GPU is not known: another C library than "
+			       "whether they used the GPU is not known: a C library other than "
 			       "glibc. Run it with glibc\n"));
 	/* some of them turned out to be traced: not known which */
 	b->ledger.processes.untraced = 1;
@@ -401,8 +401,8 @@ static void what_was_handed_over(void **state)
 	expect_line(b, NOTHING,
 		    "Handed over: 0 launches and 0 CPU samples of other threads are under the "
 		    "thread that waited for them\n"
-		    "  3 launches and 1 CPU sample more stand apart: no thread waited, or more "
-		    "than one\n");
+		    "  3 launches and 1 CPU sample could not be attributed to a waiting "
+		    "thread: none waited, or several did\n");
 }
 
 /* ---- correlation ---- */
@@ -620,10 +620,10 @@ static void calls_that_were_timed(void **state)
 		 "  2 CPU samples fell into these calls and are not shown: the calls' time covers "
 		 "them\n"},
 		{COUNT(calls.unfinished),
-		 "  1 of them had not returned when their process or the run ended; they count up "
-		 "to then\n",
-		 "  2 of them had not returned when their process or the run ended; they count up "
-		 "to then\n"},
+		 "  1 of them had not returned when their process or the run ended; their time is "
+		 "counted until then\n",
+		 "  2 of them had not returned when their process or the run ended; their time is "
+		 "counted until then\n"},
 		{COUNT(calls.without_stack),
 		 "  1 of them has no stack: the machine was too busy to read it in time\n",
 		 "  2 of them have no stack: the machine was too busy to read it in time\n"},
@@ -691,9 +691,9 @@ static void losses_on_the_way(void **state)
 		 "profile: 1 process was not followed: too many at once\n",
 		 "profile: 2 processes were not followed: too many at once\n"},
 		{COUNT(cpu.after_end),
-		 "profile: 1 process ran on after the command: CPU time after its end is not in "
+		 "profile: 1 process outlived the command: CPU time after its end is not in "
 		 "the profile\n",
-		 "profile: 2 processes ran on after the command: CPU time after its end is not in "
+		 "profile: 2 processes outlived the command: CPU time after its end is not in "
 		 "the profile\n"},
 		{COUNT(pipe.without_goodbye),
 		 "profile: 1 traced process ended without a goodbye (killed?): GPU work of its "
@@ -906,8 +906,8 @@ static void everything_in_its_order(void **state)
 		"CUDA calls: 33 in 37 processes without GPU time, 0.000 ms of wall time\n"
 		"  7 CPU samples fell into these calls and are not shown: the calls' time covers "
 		"them\n"
-		"  35 of them had not returned when their process or the run ended; they count up "
-		"to then\n"
+		"  35 of them had not returned when their process or the run ended; their time is "
+		"counted until then\n"
 		"  34 of them have no stack: the machine was too busy to read it in time\n"
 		"  36 more were lost: the machine was too busy to read them in time\n"
 		"Stacks: 90.0 % of CPU samples are whole\n"
@@ -915,7 +915,7 @@ static void everything_in_its_order(void **state)
 		"profile: 8 CPU samples and 4 launches were dropped: the machine was too busy to "
 		"read them in time\n"
 		"profile: 39 processes were not followed: too many at once\n"
-		"profile: 6 processes ran on after the command: CPU time after its end is not in "
+		"profile: 6 processes outlived the command: CPU time after its end is not in "
 		"the profile\n"
 		"profile: 21 traced processes ended without a goodbye (killed?): GPU work of their "
 		"last 50 ms is missing\n"
