@@ -842,7 +842,9 @@ test("state: every table beside the profile can be chosen", () => {
 	const keys = readdirSync(room)
 		.filter(name => name.endsWith(".c"))
 		.flatMap(name => [
-			...readFileSync(room + name, "utf8").matchAll(/report_table_new\(\s*"(\w+)"/g),
+			...readFileSync(room + name, "utf8").matchAll(
+				/(?:REPORT_TABLE_NEW|report_table_new)\(\s*"(\w+)"/g,
+			),
 		])
 		.map(([, key]) => key);
 
