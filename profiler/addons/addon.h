@@ -97,7 +97,9 @@ struct addon {
 	bool needs_devices; /* results look up devices by process and number */
 
 	/*
-	 * Handles a program's event, in order of arrival. Returns 0 or -errno. `kernel` is interned
+	 * Handles a program's event, in order of arrival, also outside of the recorded time range.
+	 * Kernels have their grid here; operations have it only with a timeline. `kernel` is
+	 * interned. Returns 0 or -errno.
 	 */
 	int (*event)(void *addon, uint32_t process, const struct gpu_event *event,
 		     const char *kernel);

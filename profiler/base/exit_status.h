@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists profile's own exit statuses, as in env(1) and timeout(1), and how a command's signal is
- * reported. All others are the command's. */
+/*
+ * Lists profile's own exit statuses, as in env(1) and timeout(1).
+ *
+ * A signal that killed the command is reported by EXIT_SIGNAL_BASE. All other statuses are the
+ * command's.
+ */
 #ifndef PROFILER_BASE_EXIT_STATUS_H
 #define PROFILER_BASE_EXIT_STATUS_H
 

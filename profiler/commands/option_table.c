@@ -102,7 +102,7 @@ const struct option_entry option_table[] = {
 	{OPTION(OPT_CONTROL, "control", TOPIC_CAPTURES), SET(set_text_once, run.control),
 	 TAKES(ARGUMENT_FILE, "FIFO", NULL), .is_of_run = true,
 	 HELP("read start, snapshot and stop from a FIFO as it runs",
-	      "A line each. start ends the time of --delay, which may be without end: --delay "
+	      "One command per line. start ends --delay, which may be unlimited: --delay "
 	      "start. snapshot writes the result so far to all files of -o, with a number before "
 	      "the extension: out.1.html. stop ends the recording as -d does. The FIFO is made if "
 	      "it is not there.")},
@@ -337,10 +337,11 @@ const struct option_entry option_table[] = {
 	{OPTION(OPT_MY_CODE, "my-code", TOPIC_NAMES), FLAG(options.view.my_code),
 	 HELP("fold what is not yours: libraries, Python, start-up",
 	      "Yours is what lies below the working directory of the run, without environments in "
-	      "it. Others' code is left out around yours, and elsewhere a frame like [torch].")},
+	      "it. Library code around yours is left out; elsewhere one frame such as [torch] "
+	      "stands for it.")},
 	{OPTION(OPT_MY_PATH, "my-path", TOPIC_NAMES), .take = take_my_path,
 	 TAKES(ARGUMENT_FILE, "FOLDER", NULL),
-	 HELP("what is yours lies here; implies --my-code, repeats", NULL)},
+	 HELP("your code is in this folder; implies --my-code, repeats", NULL)},
 	{OPTION(OPT_TRIM_TO, "trim-to", TOPIC_NAMES), SET(set_match, options.view.trim_to),
 	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
 	 HELP("begin stacks at the outermost function of this name",

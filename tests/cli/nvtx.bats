@@ -259,14 +259,14 @@ python_frames()
 		END
 		expect_line out.folded ';case_recursion \([^;]*;nvtx:top;descend \('
 	done < <(find_pythons)
-	[ -n "$found" ] || skip 'no Python from 3.8 to 3.13 is installed'
+	[ -n "$found" ] || skip 'no Python from 3.8 to 3.15 is installed'
 }
 
 @test "the same with line numbers and the interpreter's own frames" {
 	local python
 
 	python=$(find_pythons | head -n 1)
-	[ -n "$python" ] || skip 'no Python from 3.8 to 3.13 is installed'
+	[ -n "$python" ] || skip 'no Python from 3.8 to 3.15 is installed'
 	trace --native-python --python-lines "$python" "$script"
 	expect_line out.folded ';layer \(python_nvtx.py:[0-9]+\);nvtx:layer;(.*;)?launch \(python_nvtx.py:[0-9]+\);'
 	expect_line out.folded ';main \(python_nvtx.py:[0-9]+\);nvtx:before CUDA;'

@@ -8,7 +8,7 @@ setup()
 {
 	enter_test_folder
 	mapfile -t pythons < <(find_pythons)
-	if [ ${#pythons[@]} = 0 ]; then skip 'no Python from 3.8 to 3.14 is installed'; fi
+	if [ ${#pythons[@]} = 0 ]; then skip 'no Python from 3.8 to 3.15 is installed'; fi
 	script=$workloads/../../../tests/workloads/python_backward.py
 	export AUTOGRAD_ENGINE=$workloads/libautograd_engine.so
 }
