@@ -77,10 +77,9 @@ static int compare_names(const void *a, const void *b)
 static int compare_places(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
+	int order = compare_numbers(x->section, y->section);
 
-	if (x->section != y->section)
-		return x->section < y->section ? -1 : 1;
-	return x->value < y->value ? -1 : x->value > y->value;
+	return order ? order : compare_numbers(x->value, y->value);
 }
 
 /* Returns a symbol name; NULL: none, or too long for a kernel. */
@@ -439,18 +438,10 @@ static void add_inlined(const struct cubin *c, const struct unit *u, Dwarf_Line 
 static void add_called(const struct cubin *c, const struct symbol *function, uint64_t offset,
 		       size_t *room, struct cubin_place *place)
 {
-	uint32_t from = 0, to = c->symbol_count;
+	const struct symbol next = {.section = function->section, .value = offset + 1};
+	size_t from =
+		sorted_find(&next, c->by_place, c->symbol_count, sizeof(next), compare_places);
 
-	while (from < to) {
-		uint32_t middle = from + (to - from) / 2;
-		const struct symbol *s = &c->by_place[middle];
-
-		if (s->section < function->section ||
-		    (s->section == function->section && s->value <= offset))
-			from = middle + 1;
-		else
-			to = middle;
-	}
 	if (from > 0) {
 		const struct symbol *s = &c->by_place[from - 1];
 		const char *name = NULL;

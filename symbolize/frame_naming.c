@@ -9,6 +9,7 @@
 
 #include "symbolize/ksyms.h"
 #include "symbolize/place_name.h"
+#include "symbolize/util/sorted.h"
 
 struct named_ref {
 	struct code_ref ref;
@@ -309,12 +310,10 @@ static struct code_ref ref_of(const struct wanted *wanted)
 static int compare_wanted(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
+	int order = compare_numbers(x->group, y->group);
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	order = order ? order : compare_numbers(x->module, y->module);
+	return order ? order : compare_numbers(x->offset, y->offset);
 }
 
 /* Reads the inlined functions at places of one file, module by module. */

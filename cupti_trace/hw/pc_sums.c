@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/util/sorted.h"
 
 bool pc_sums_add(struct pc_sums *sums, const struct pc_place *place, uint64_t samples)
 {
@@ -20,16 +21,12 @@ static int by_place(const void *a, const void *b)
 {
 	const struct pc_place *x = &((const struct pc_sum *)a)->place;
 	const struct pc_place *y = &((const struct pc_sum *)b)->place;
+	int order = compare_numbers(x->correlation_id, y->correlation_id);
 
-	if (x->correlation_id != y->correlation_id)
-		return x->correlation_id < y->correlation_id ? -1 : 1;
-	if (x->name_id != y->name_id)
-		return x->name_id < y->name_id ? -1 : 1;
-	if (x->cubin_crc != y->cubin_crc)
-		return x->cubin_crc < y->cubin_crc ? -1 : 1;
-	if (x->pc != y->pc)
-		return x->pc < y->pc ? -1 : 1;
-	return x->stall < y->stall ? -1 : x->stall > y->stall;
+	order = order ? order : compare_numbers(x->name_id, y->name_id);
+	order = order ? order : compare_numbers(x->cubin_crc, y->cubin_crc);
+	order = order ? order : compare_numbers(x->pc, y->pc);
+	return order ? order : compare_numbers(x->stall, y->stall);
 }
 
 /* Sends as many sums from `from` on as fit one line. Returns their number. */

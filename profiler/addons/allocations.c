@@ -5,6 +5,7 @@
 #include <string.h>
 #include "cupti_trace/wire/gpu_work.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 
 #define NONE RECORD_NONE
 #define TABLE_MAX (1u << 20) /* totals, rows, pools and owners */
@@ -311,12 +312,10 @@ static void on_process_ends(struct allocations *a, const struct allocation_event
 static int by_time(const void *x, const void *y)
 {
 	const struct allocation_event *a = x, *b = y;
+	int order = compare_numbers(a->time_ns, b->time_ns);
 
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	if (a->type != b->type)
-		return a->type < b->type ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	order = order ? order : compare_numbers(a->type, b->type);
+	return order ? order : compare_numbers(a->number, b->number);
 }
 
 /* Applies the first `count` pending events. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "symbolize/util/record_set.h"
+#include "symbolize/util/sorted.h"
 
 /* Gaps whose rests are pooled. No padding: keys are hashed and compared as bytes. */
 struct pool_key {
@@ -42,29 +43,23 @@ struct stretch {
 
 /* ---- order ---- */
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_device_and_start(const void *a, const void *b)
 {
 	const struct idle_operation *x = a, *y = b;
+	int order = compare_numbers(x->device, y->device);
 
-	return x->device != y->device       ? compare(x->device, y->device)
-	       : x->start_ns != y->start_ns ? compare(x->start_ns, y->start_ns)
-	       /* launched first, if they begin together */
-	       : x->launched_ns != y->launched_ns ? compare(x->launched_ns, y->launched_ns)
-						  : compare(x->launch.number, y->launch.number);
+	order = order ? order : compare_numbers(x->start_ns, y->start_ns);
+	order = order ? order : compare_numbers(x->launched_ns, y->launched_ns);
+	return order ? order : compare_numbers(x->launch.number, y->launch.number);
 }
 
 static int by_thread_and_start(const void *a, const void *b)
 {
 	const struct idle_activity *x = a, *y = b;
+	int order = compare_numbers(x->thread, y->thread);
 
-	return x->thread != y->thread       ? compare(x->thread, y->thread)
-	       : x->start_ns != y->start_ns ? compare(x->start_ns, y->start_ns)
-					    : compare(x->stack.number, y->stack.number);
+	order = order ? order : compare_numbers(x->start_ns, y->start_ns);
+	return order ? order : compare_numbers(x->stack.number, y->stack.number);
 }
 
 static void sort(void *list, uint32_t count, size_t size, int (*by)(const void *, const void *))

@@ -9,6 +9,7 @@
 #include "symbolize/cubin.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 struct pc_sample {
@@ -442,22 +443,13 @@ static void add_part(struct split *p, struct stack_id below, uint64_t samples)
 	p->parts[p->part_count++] = (struct part){below, samples};
 }
 
-static int compare_below(const void *a, const void *b)
-{
-	uint32_t x = ((const struct part *)a)->below.number,
-		 y = ((const struct part *)b)->below.number;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Sorts by samples, largest first. */
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
+	int order = compare_numbers(y->samples, x->samples);
 
-	if (x->samples != y->samples)
-		return x->samples < y->samples ? 1 : -1;
-	return compare_below(a, b);
+	return order ? order : sorted_compare_32(a, b);
 }
 
 /* Merges parts with one stack. Returns the number of parts left. */
@@ -467,7 +459,7 @@ static uint32_t merge(struct part *parts, uint32_t count)
 
 	if (count == 0)
 		return 0;
-	qsort(parts, count, sizeof(*parts), compare_below);
+	qsort(parts, count, sizeof(*parts), sorted_compare_32);
 	for (uint32_t i = 1; i < count; i++) {
 		if (same_id(parts[i].below, parts[kept].below))
 			saturated_add(&parts[kept].samples, parts[i].samples);
@@ -483,9 +475,7 @@ static int compare_groups(const void *a, const void *b)
 	const struct group *x = a, *y = b;
 	int order = strcmp(x->function, y->function);
 
-	return order                               ? order
-	       : x->stack.number < y->stack.number ? -1
-						   : x->stack.number > y->stack.number;
+	return order ? order : compare_numbers(x->stack.number, y->stack.number);
 }
 
 /* Names the samples of one cubin, the first `count` of the list. */

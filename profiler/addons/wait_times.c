@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 
 #define LONGEST_NS (UINT64_C(1) << 38) /* initial age limit: some minutes */
 
@@ -147,12 +148,10 @@ void wait_times_add(struct wait_times *w, const struct wait_time *time)
 static int compare_times(const void *a, const void *b)
 {
 	const struct wait_time *x = a, *y = b;
+	int order = compare_numbers(x->process, y->process);
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	order = order ? order : compare_numbers(x->tid, y->tid);
+	return order ? order : compare_numbers(x->start_ns, y->start_ns);
 }
 
 static void sort_times(struct wait_times *w)
@@ -170,16 +169,9 @@ static uint32_t find_first(const struct wait_times *w, const struct waits_wait *
 {
 	const struct wait_time key = {
 		.start_ns = from_ns, .process = wait->process, .tid = wait->tid};
-	uint32_t low = 0, high = w->count;
+	uint32_t low =
+		(uint32_t)sorted_find(&key, w->times, w->count, sizeof(*w->times), compare_times);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_times(&w->times[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low > 0 && w->times[low - 1].process == wait->process &&
 	    w->times[low - 1].tid == wait->tid)
 		low--;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 
 #define PASS_NS 250000000u /* passes decide many waits together, at least this far apart */
 #define NONE UINT32_MAX
@@ -83,13 +84,10 @@ size_t waits_memory(const struct waits *w)
 
 static int compare_place(const struct ran *a, const struct ran *b)
 {
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->context != b->context)
-		return a->context < b->context ? -1 : 1;
-	if (a->stream != b->stream)
-		return a->stream < b->stream ? -1 : 1;
-	return 0;
+	int order = compare_numbers(a->process, b->process);
+
+	order = order ? order : compare_numbers(a->context, b->context);
+	return order ? order : compare_numbers(a->stream, b->stream);
 }
 
 static int compare_place_and_end(const void *a, const void *b)
@@ -97,11 +95,8 @@ static int compare_place_and_end(const void *a, const void *b)
 	const struct ran *x = a, *y = b;
 	int order = compare_place(x, y);
 
-	if (order)
-		return order;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	return x->operation < y->operation ? -1 : x->operation > y->operation;
+	order = order ? order : compare_numbers(x->end_ns, y->end_ns);
+	return order ? order : compare_numbers(x->operation, y->operation);
 }
 
 /*
@@ -153,18 +148,12 @@ static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 			   .stream = wait->has_stream ? wait->stream : 0,
 			   .operation = NONE,
 			   .end_ns = UINT64_MAX};
-	uint32_t low = 0, high = w->ran_count;
+	uint32_t low;
 
 	if (wait->end_ns < UINT64_MAX - WAITS_CLOCK_ERROR_NS)
 		last.end_ns = wait->end_ns + WAITS_CLOCK_ERROR_NS;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_place_and_end(&w->ran[middle], &last) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = (uint32_t)sorted_find(&last, w->ran, w->ran_count, sizeof(*w->ran),
+				    compare_place_and_end);
 	return low > 0 && compare_place(&w->ran[low - 1], &last) == 0 ? low - 1 : NONE;
 }
 

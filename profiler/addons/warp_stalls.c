@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 
 /* A kernel, sorted by process, device, start. */
 struct ran {
@@ -71,11 +72,6 @@ void warp_stalls_remember(struct warp_stalls *s, uint32_t kernels, uint32_t pend
 }
 
 /* ---- order ---- */
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
 
 static int compare_ran(const void *a, const void *b)
 {

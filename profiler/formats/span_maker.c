@@ -11,6 +11,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/stable_hash.h"
 #include "symbolize/util/text.h"
 
@@ -453,10 +454,9 @@ static void begin_request(struct span_maker *s)
 static int compare_spans(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
+	int order = compare_numbers(x->process, y->process);
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->position < y->position ? -1 : x->position > y->position;
+	return order ? order : compare_numbers(x->position, y->position);
 }
 
 static void end_request(struct span_maker *s, uint32_t count)

@@ -23,6 +23,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash.h"
 #include "symbolize/util/record_set.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -103,34 +104,25 @@ static uint32_t *rank_stacks(const struct result *result)
 	return size;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int compare_ranks(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int order = compare(x->rank, y->rank);
+	int order = compare_numbers(x->rank, y->rank);
 
-	return order ? order : compare(x->number, y->number);
+	return order ? order : compare_numbers(x->number, y->number);
 }
 
 static int compare_times(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int order = compare(x->start_ns, y->start_ns);
+	int order = compare_numbers(x->start_ns, y->start_ns);
 
-	return order ? order : compare(x->number, y->number);
+	return order ? order : compare_numbers(x->number, y->number);
 }
 
 static int compare_tracks(const struct entry *x, const struct entry *y)
 {
-	int order = 0;
-
-	for (size_t i = 0; i < sizeof(x->track) / sizeof(x->track[0]) && !order; i++)
-		order = compare(x->track[i], y->track[i]);
-	return order;
+	return compare_words(x->track, y->track, sizeof(x->track) / sizeof(x->track[0]));
 }
 
 /* Orders rows by track. Timed rows come last in each track. */

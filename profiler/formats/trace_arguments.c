@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "profiler/tables/occupancy.h"
 #include "symbolize/util/radix_sort.h"
+#include "symbolize/util/sorted.h"
 
 enum { KNOWN_SHAPES = 1024 }; /* a power of two */
 
@@ -116,17 +117,7 @@ static void find_occupancy(struct trace_arguments *a, const struct timeline_reco
 /* Returns the position of the first sorted value with this key, or a larger one. */
 static uint32_t first_value(const struct trace_arguments *a, uint64_t key)
 {
-	uint32_t low = 0, high = a->value_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (a->keys[middle] < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)sorted_find(&key, a->keys, a->value_count, sizeof(key), sorted_compare);
 }
 
 /* Finds the values of a kernel's launch. Nodes of graphs have none: they are not measured. */

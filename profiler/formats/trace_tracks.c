@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 #define OF_STREAM (1u << TIMELINE_GPU_OPERATION)
@@ -36,12 +37,7 @@ struct use {
 
 static int compare_uses(const void *a, const void *b)
 {
-	const uint32_t *x = a, *y = b;
-
-	for (size_t i = 0; i < sizeof(struct use) / sizeof(uint32_t); i++)
-		if (x[i] != y[i])
-			return x[i] < y[i] ? -1 : 1;
-	return 0;
+	return compare_words(a, b, sizeof(struct use) / sizeof(uint32_t));
 }
 
 static uint32_t add(struct trace_tracks *t, enum trace_track_kind kind, uint32_t parent,

@@ -8,6 +8,7 @@
 #include "profiler/join/join_links.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/queue.h"
+#include "symbolize/util/sorted.h"
 
 struct probe {
 	uint64_t time_ns;
@@ -598,22 +599,15 @@ void join_advance(struct join *c, uint64_t probes_until_ns)
 	give_up_orphans(c);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Forgets the links of ended processes, in one pass over all links. */
 static void forget_ended(struct join *c)
 {
-	qsort(c->ended, c->ended_count, sizeof(c->ended[0]), by_number);
+	qsort(c->ended, c->ended_count, sizeof(c->ended[0]), sorted_compare_32);
 	for (uint32_t i = 0; i < c->links.used; i++) {
 		struct link *l = &c->links.links[i];
 
-		if (l->state == LINK_FREE ||
-		    !bsearch(&l->process, c->ended, c->ended_count, sizeof(c->ended[0]), by_number))
+		if (l->state == LINK_FREE || !bsearch(&l->process, c->ended, c->ended_count,
+						      sizeof(c->ended[0]), sorted_compare_32))
 			continue;
 		if (!link_is_decided(l))
 			decide(c, l, ORIGIN_UNKNOWN);

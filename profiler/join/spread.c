@@ -6,6 +6,7 @@
 #include <string.h>
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 
 #define ANY_THREAD UINT32_MAX /* thread of samples kept by process alone */
 
@@ -115,24 +116,9 @@ static struct spread_parked *get_parked(struct spread *s, const struct spread_ke
 
 /* ---- spreading ---- */
 
-static int compare(uint32_t a, uint32_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int compare_words(const void *a, const void *b, size_t count)
-{
-	const uint32_t *x = a, *y = b;
-
-	for (size_t i = 0; i < count; i++)
-		if (x[i] != y[i])
-			return compare(x[i], y[i]);
-	return 0;
-}
-
 static int by_key(const struct spread_key *a, const struct spread_key *b)
 {
-	return compare_words(a, b, sizeof(*a) / sizeof(uint32_t));
+	return compare_words((const void *)a, (const void *)b, sizeof(*a) / sizeof(uint32_t));
 }
 
 /* Compares samples by key and stack, or parked work by key and place. */
@@ -143,14 +129,8 @@ static int by_id(const void *a, const void *b)
 
 static int by_stack(const void *a, const void *b)
 {
-	return compare(((const struct spread_sample *)a)->stack.number,
-		       ((const struct spread_sample *)b)->stack.number);
-}
-
-static int parts_by_stack(const void *a, const void *b)
-{
-	return compare(((const struct part *)a)->stack.number,
-		       ((const struct part *)b)->stack.number);
+	return compare_numbers(((const struct spread_sample *)a)->stack.number,
+			       ((const struct spread_sample *)b)->stack.number);
 }
 
 /* Sorts a list, which may be empty and NULL. */
@@ -189,7 +169,7 @@ static void unite(struct parts *parts)
 {
 	uint32_t kept = 0;
 
-	sort(parts->list, parts->count, sizeof(*parts->list), parts_by_stack);
+	sort(parts->list, parts->count, sizeof(*parts->list), sorted_compare_32);
 	for (uint32_t i = 0; i < parts->count; i++) {
 		struct part *last = kept > 0 ? &parts->list[kept - 1] : NULL;
 		const struct part *part = &parts->list[i];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/util/sorted.h"
 
 #define ANCHORS 8u            /* collectives of `moved` that get candidates */
 #define ANCHOR_CANDIDATES 64u /* per anchor, the nearest to the guess */
@@ -199,7 +200,7 @@ static int compare_pairs(const void *a, const void *b)
 {
 	uint32_t x = ((const struct pairing *)a)->moved, y = ((const struct pairing *)b)->moved;
 
-	return x < y ? -1 : x > y;
+	return compare_numbers(x, y);
 }
 
 /* Removes the candidates that are one of these pairs. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/util/sorted.h"
 
 void devices_release(struct devices *d)
 {
@@ -210,7 +211,7 @@ static int by_key(const void *key, const void *device)
 {
 	uint32_t wanted = *(const uint32_t *)key, found = ((const struct device *)device)->key;
 
-	return wanted < found ? -1 : wanted > found;
+	return compare_numbers(wanted, found);
 }
 
 const struct device *devices_of_key(const struct devices *d, uint32_t key)

@@ -7,6 +7,7 @@
 #include "profiler/model/profile_sink.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
+#include "symbolize/util/sorted.h"
 
 #define STEP_ROWS 256u /* between readings of the clock */
 
@@ -304,12 +305,9 @@ static void offer(struct live_pick *heap, uint32_t *count, uint32_t max, const s
 static int by_time(const void *a, const void *b)
 {
 	const struct live_pick *x = a, *y = b;
+	int order = compare_numbers(y->sum.ns, x->sum.ns);
 
-	if (x->sum.ns != y->sum.ns)
-		return x->sum.ns < y->sum.ns ? 1 : -1;
-	return x->stacks[0].number < y->stacks[0].number
-		       ? -1
-		       : x->stacks[0].number > y->stacks[0].number;
+	return order ? order : compare_numbers(x->stacks[0].number, y->stacks[0].number);
 }
 
 static bool is_gpu(const struct frame *frame)

@@ -4,18 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/pseudo_frames.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
-
-static int compare(const void *key, const void *rank)
-{
-	uint32_t a = *(const uint32_t *)key, b = ((const struct rank_info *)rank)->rank;
-
-	return a < b ? -1 : a > b;
-}
 
 const struct rank_info *ranks_find(const struct rank_info *ranks, uint32_t count, uint32_t rank)
 {
-	return count ? bsearch(&rank, ranks, count, sizeof(*ranks), compare) : NULL;
+	return count ? bsearch(&rank, ranks, count, sizeof(*ranks), sorted_compare_32) : NULL;
 }
 
 bool ranks_is_wait(const char *name, uint32_t *rank)

@@ -9,6 +9,7 @@
 #include "profiler/shape/result_naming.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 
 #define CHUNK_RECORDS 4096u
 #define CHUNK_BYTES(count) (sizeof(struct chunk) + (count) * sizeof(struct taken))
@@ -554,10 +555,9 @@ static void add_span(struct live_spans *l, const struct span *span)
 static int compare_held(const void *a, const void *b)
 {
 	const struct held *x = a, *y = b;
+	int order = compare_numbers(x->span.record.start_ns, y->span.record.start_ns);
 
-	if (x->span.record.start_ns != y->span.record.start_ns)
-		return x->span.record.start_ns < y->span.record.start_ns ? -1 : 1;
-	return x->injected < y->injected ? -1 : x->injected > y->injected;
+	return order ? order : compare_numbers(x->injected, y->injected);
 }
 
 static bool goes_on(const struct live_spans *l)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "profiler/shape/code_role.h"
 #include "profiler/model/pseudo_frames.h"
+#include "symbolize/util/sorted.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MAINS_MAX 64u /* files with a function `main`; further ones count as libraries */
@@ -171,10 +172,9 @@ static bool is_further_thread(const struct result *r, uint32_t place)
 static int compare_waits(const void *a, const void *b)
 {
 	const struct wait *x = a, *y = b;
+	int order = compare_numbers(x->place, y->place);
 
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	return (x->stack > y->stack) - (x->stack < y->stack);
+	return order ? order : compare_numbers(x->stack, y->stack);
 }
 
 static bool is_runnable(const struct result *r, const struct row *row)

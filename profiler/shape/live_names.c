@@ -12,6 +12,7 @@
 #include "symbolize/util/intern.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/record_set.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 /* The short form of a name. */
@@ -220,10 +221,9 @@ static int by_name(const void *a, const void *b)
 static int by_time(const void *a, const void *b)
 {
 	const struct live_line *x = a, *y = b;
+	int order = compare_numbers(y->sum.ns, x->sum.ns);
 
-	if (x->sum.ns != y->sum.ns)
-		return x->sum.ns < y->sum.ns ? 1 : -1;
-	return strcmp(x->name, y->name);
+	return order ? order : strcmp(x->name, y->name);
 }
 
 static void merge(struct live_list *list)

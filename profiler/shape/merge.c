@@ -10,6 +10,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/number.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
 #define MAP_BYTES 32u /* per entry of an id_map */
@@ -629,13 +630,6 @@ const struct rank_info *merge_rank_of_process(const struct merge *m, uint32_t pr
 		       : NULL;
 }
 
-int merge_by_rank(const void *a, const void *b)
-{
-	const struct rank_info *x = a, *y = b;
-
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
 static void finish_ranks(struct merge *m)
 {
 	struct totals *t = &m->result.totals;
@@ -670,7 +664,7 @@ static void finish_ranks(struct merge *m)
 	t->start_unix_ns = m->has_wall_clock ? t->start_ns : 0;
 	if (m->clock_count != 1)
 		t->boot = (struct boot_id){{0, 0}};
-	qsort(m->sorted, m->rank_count, sizeof(*m->sorted), merge_by_rank);
+	qsort(m->sorted, m->rank_count, sizeof(*m->sorted), sorted_compare_32);
 	m->result.ranks = m->sorted;
 	m->result.rank_count = m->rank_count;
 }

@@ -102,9 +102,6 @@ uint32_t merge_push(struct merge *m, uint32_t outer, uint32_t frame);
 /* Returns the rank that a process of the result belongs to. NULL until the ranks are sorted. */
 const struct rank_info *merge_rank_of_process(const struct merge *m, uint32_t process);
 
-/* Orders struct rank_info by rank. */
-int merge_by_rank(const void *a, const void *b);
-
 /* ---- clocks ---- */
 
 /* Finds the run's clock, which may be that of a run added before, or adds a new one. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 
 /* A row of a kernel that is a collective. */
 struct collective_row {
@@ -109,7 +110,7 @@ void merge_split_collectives(struct merge *m)
 	for (uint32_t i = 0; i < count && !m->error; i++) {
 		const struct rank_info key = {.rank = list[i].rank};
 		struct rank_info *rank =
-			bsearch(&key, m->sorted, m->rank_count, sizeof(key), merge_by_rank);
+			bsearch(&key, m->sorted, m->rank_count, sizeof(key), sorted_compare_32);
 
 		if (list[i].last == COLLECTIVES_ALONE)
 			continue;

@@ -14,6 +14,7 @@
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/file_io.h"
 #include "symbolize/util/guarded_path.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -370,19 +371,17 @@ static bool read_files(const struct result *r, const struct source_limits *limit
 static int by_place(const void *a, const void *b)
 {
 	const struct use *x = a, *y = b;
+	int order = compare_numbers((uintptr_t)x->file, (uintptr_t)y->file);
 
-	if (x->file != y->file)
-		return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
+	return order ? order : compare_numbers(x->line, y->line);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
+	int order = compare_numbers(y->file.ns, x->file.ns);
 
-	if (x->file.ns != y->file.ns)
-		return x->file.ns < y->file.ns ? 1 : -1;
-	return strcmp(x->file.path, y->file.path);
+	return order ? order : strcmp(x->file.path, y->file.path);
 }
 
 /* Adds a row's time to its frame, if that is a line of source. */

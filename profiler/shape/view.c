@@ -9,6 +9,7 @@
 #include "profiler/model/pseudo_frames.h"
 #include "profiler/model/work_names.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 #define NONE VIEW_NONE
@@ -480,16 +481,9 @@ static uint64_t thread_key(uint32_t process, uint32_t thread)
 	return (uint64_t)process << 32 | thread;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool has_key(const uint64_t *keys, size_t count, uint64_t key)
 {
-	return count && bsearch(&key, keys, count, sizeof(key), by_key);
+	return count && bsearch(&key, keys, count, sizeof(key), sorted_compare);
 }
 
 /* Chooses the processes and threads of the places in use. */
@@ -516,7 +510,7 @@ static void choose_processes(struct view *v)
 		keys[count++] = thread_key(part[PLACE_PROCESS], PLACE_UNKNOWN);
 	}
 	if (count)
-		qsort(keys, count, sizeof(*keys), by_key);
+		qsort(keys, count, sizeof(*keys), sorted_compare);
 	for (uint32_t i = 0; i < r->process_count; i++)
 		if (has_key(keys, count, thread_key(r->processes[i].id, PLACE_UNKNOWN)))
 			v->processes[processes++] = r->processes[i];

@@ -15,6 +15,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/sources/sample_ticks.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
 
 /*
  * Bytes of a ring without the header page. 1 MiB holds about 6,000 mappings, which any process of
@@ -448,7 +449,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct process_event *x = a, *y = b;
 
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+	return compare_numbers(x->time_ns, y->time_ns);
 }
 
 int process_events_read(struct process_events *e)

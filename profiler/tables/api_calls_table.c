@@ -6,6 +6,7 @@
 #include "profiler/model/api_calls.h"
 #include "profiler/model/result.h"
 #include "profiler/tables/report_table.h"
+#include "symbolize/util/sorted.h"
 
 struct call_row {
 	struct api_call call;
@@ -74,12 +75,10 @@ static int by_time(const void *a, const void *b)
 {
 	const struct api_call *x = **(const struct api_call *const *const *)a,
 			      *y = **(const struct api_call *const *const *)b;
+	int order = compare_numbers(y->ns, x->ns);
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	if (x->calls != y->calls)
-		return x->calls < y->calls ? 1 : -1;
-	return strcmp(x->name, y->name);
+	order = order ? order : compare_numbers(y->calls, x->calls);
+	return order ? order : strcmp(x->name, y->name);
 }
 
 struct report_table *api_calls_report_table(const struct result *result)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/util/sorted.h"
 
 /* Spans while they are gathered. */
 struct gathering {
@@ -56,10 +57,9 @@ static bool find_devices(struct gathering *g)
 static int by_device_and_start(const void *a, const void *b)
 {
 	const struct busy_span *x = a, *y = b;
+	int order = compare_numbers(x->device, y->device);
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	return order ? order : compare_numbers(x->start, y->start);
 }
 
 /* Sorts spans, and joins spans that overlap or touch. */

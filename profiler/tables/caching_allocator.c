@@ -6,6 +6,7 @@
 #include "profiler/tables/report_table.h"
 #include "profiler/tables/memory_place.h"
 #include "symbolize/util/record_set.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 static const struct caching_allocator torch = {
@@ -144,10 +145,9 @@ static int by_held(const void *a, const void *b)
 {
 	const struct holder *x = *(const struct holder *const *)a,
 			    *y = *(const struct holder *const *)b;
+	int order = compare_numbers(y->sums.peak_bytes, x->sums.peak_bytes);
 
-	if (x->sums.peak_bytes != y->sums.peak_bytes)
-		return x->sums.peak_bytes < y->sums.peak_bytes ? 1 : -1;
-	return x < y ? -1 : x > y;
+	return order ? order : compare_numbers((uintptr_t)x, (uintptr_t)y);
 }
 
 static void add_holder(struct report_table *f, const struct result *r, const void *record)

@@ -8,6 +8,7 @@
 #include "profiler/tables/report_table.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 
 #define LINES 40 /* lines of the report: some kernels with some metrics each */
 
@@ -61,12 +62,10 @@ static struct kernel_sum *sum_kernels(const struct result *r)
 static int by_time(const void *a, const void *b)
 {
 	const struct kernel_metric *x = a, *y = b;
+	int order = compare_numbers(y->ns, x->ns);
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return x->metric < y->metric ? -1 : x->metric > y->metric;
+	order = order ? order : compare_numbers(x->frame, y->frame);
+	return order ? order : compare_numbers(x->metric, y->metric);
 }
 
 struct kernel_metrics {

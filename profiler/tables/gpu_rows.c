@@ -3,15 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/util/sorted.h"
 
 static int by_label_and_work(const void *a, const void *b)
 {
 	const struct gpu_work_row *x = a, *y = b;
 	int order = device_label_compare(x->label, y->label);
 
-	if (order)
-		return order;
-	return x->sum.work < y->sum.work ? -1 : x->sum.work > y->sum.work;
+	return order ? order : compare_numbers(x->sum.work, y->sum.work);
 }
 
 bool gpu_work_rows_init(struct gpu_work_rows *rows, const struct ledger_gpu *gpu,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/tables/busy.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 /* ---- sums by name ---- */
@@ -49,12 +50,10 @@ static void add_row(struct hot_spot_table *t, const struct frame_info *frame, co
 static int by_time(const void *a, const void *b)
 {
 	const struct hot_spot *x = a, *y = b;
+	int order = compare_numbers(y->ns, x->ns);
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	return strcmp(x->frame->name, y->frame->name);
+	order = order ? order : compare_numbers(y->total_ns, x->total_ns);
+	return order ? order : strcmp(x->frame->name, y->frame->name);
 }
 
 /* ---- frames of a row ---- */

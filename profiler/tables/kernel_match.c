@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/tables/kernel_family.h"
+#include "symbolize/util/sorted.h"
 
 void kernel_matches_release(struct kernel_matches *m)
 {
@@ -66,7 +67,7 @@ static int by_family(const void *a, const void *b)
 	const struct single *x = a, *y = b;
 	int order = strcmp(x->family, y->family);
 
-	return order ? order : x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+	return order ? order : compare_numbers(x->kernel, y->kernel);
 }
 
 /* Matches all kernels of one family, if both sides have some. */

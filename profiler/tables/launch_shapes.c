@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/tables/hot_spots.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 #define LEAST_WAITED 10 /* fewer launches are no pattern */
@@ -58,12 +59,10 @@ static void add(struct launch_shapes *all, const struct result *r,
 static int by_time(const void *a, const void *b)
 {
 	const struct launch_shape *x = a, *y = b;
+	int order = compare_numbers(y->ns, x->ns);
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	order = order ? order : compare_numbers(x->stack, y->stack);
+	return order ? order : compare_numbers(x->number, y->number);
 }
 
 struct launch_shapes *launch_shapes_new(const struct result *result)

@@ -10,6 +10,7 @@
 #include "profiler/tables/report_table.h"
 #include "profiler/tables/memory_place.h"
 #include "profiler/tables/launch_shapes.h"
+#include "symbolize/util/sorted.h"
 
 /* ---- by device ---- */
 
@@ -38,12 +39,10 @@ static int by_peak(const void *a, const void *b)
 {
 	const struct memory_total *x = *(const struct memory_total *const *)a,
 				  *y = *(const struct memory_total *const *)b;
+	int order = compare_numbers(x->kind, y->kind);
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->peak_bytes != y->peak_bytes)
-		return x->peak_bytes < y->peak_bytes ? 1 : -1;
-	return x < y ? -1 : x > y;
+	order = order ? order : compare_numbers(y->peak_bytes, x->peak_bytes);
+	return order ? order : compare_numbers((uintptr_t)x, (uintptr_t)y);
 }
 
 /* Returns the time since the command's start; 0 if it is not known. */
@@ -99,14 +98,11 @@ static int by_use(const void *a, const void *b)
 {
 	const struct memory_row *x = *(const struct memory_row *const *)a,
 				*y = *(const struct memory_row *const *)b;
+	int order = compare_numbers(y->peak_bytes, x->peak_bytes);
 
-	if (x->peak_bytes != y->peak_bytes)
-		return x->peak_bytes < y->peak_bytes ? 1 : -1;
-	if (x->left_bytes != y->left_bytes)
-		return x->left_bytes < y->left_bytes ? 1 : -1;
-	if (x->allocated_bytes != y->allocated_bytes)
-		return x->allocated_bytes < y->allocated_bytes ? 1 : -1;
-	return x < y ? -1 : x > y;
+	order = order ? order : compare_numbers(y->left_bytes, x->left_bytes);
+	order = order ? order : compare_numbers(y->allocated_bytes, x->allocated_bytes);
+	return order ? order : compare_numbers((uintptr_t)x, (uintptr_t)y);
 }
 
 static void add_row(struct report_table *f, const struct result *r, const void *record)
@@ -166,10 +162,9 @@ static int by_held(const void *a, const void *b)
 {
 	const struct memory_pool *x = *(const struct memory_pool *const *)a,
 				 *y = *(const struct memory_pool *const *)b;
+	int order = compare_numbers(y->most_held, x->most_held);
 
-	if (x->most_held != y->most_held)
-		return x->most_held < y->most_held ? 1 : -1;
-	return x < y ? -1 : x > y;
+	return order ? order : compare_numbers((uintptr_t)x, (uintptr_t)y);
 }
 
 static void add_pool(struct report_table *f, const struct result *r, const void *record)

@@ -6,6 +6,7 @@
 #include "profiler/model/result.h"
 #include "profiler/tables/collectives.h"
 #include "profiler/tables/report_table.h"
+#include "symbolize/util/sorted.h"
 
 /* Returns the rank that a frame waits for. Returns NULL for other frames and unknown ranks. */
 static const struct rank_info *waited_for(const struct result *r, const struct frame_info *frame)
@@ -132,12 +133,10 @@ static int compare_late(const void *a, const void *b)
 			      *y = *(const struct rank_row *const *)b;
 	uint64_t x_last = x->rank.came_last + x->rank.undecided,
 		 y_last = y->rank.came_last + y->rank.undecided;
+	int order = compare_numbers(y->time.kept_ns, x->time.kept_ns);
 
-	if (x->time.kept_ns != y->time.kept_ns)
-		return x->time.kept_ns > y->time.kept_ns ? -1 : 1;
-	if (x_last != y_last)
-		return x_last > y_last ? -1 : 1;
-	return x->rank.rank < y->rank.rank ? -1 : x->rank.rank > y->rank.rank;
+	order = order ? order : compare_numbers(y_last, x_last);
+	return order ? order : compare_numbers(x->rank.rank, y->rank.rank);
 }
 
 static void add_late(struct report_table *f, const struct result *result, const void *record)

@@ -11,6 +11,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
 #define NO_LINE UINT32_MAX
@@ -72,23 +73,19 @@ static void add_row(struct shares *s, const struct row *row)
 static int by_group(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
+	int order = compare_numbers(x->kernel, y->kernel);
 
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	if (x->reason != y->reason)
-		return x->reason < y->reason ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->line < y->line ? -1 : x->line > y->line;
+	order = order ? order : compare_numbers(x->reason, y->reason);
+	order = order ? order : compare_numbers(y->ns, x->ns);
+	return order ? order : compare_numbers(x->line, y->line);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
+	int order = compare_numbers(y->ns, x->ns);
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return order ? order : compare_numbers(x->first, y->first);
 }
 
 static void make_groups(struct shares *s)
@@ -129,7 +126,7 @@ static int by_offset(const void *a, const void *b)
 	const struct stall_place *x = a, *y = b;
 	int order = by_kernel_and_reason(a, b);
 
-	return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
+	return order ? order : compare_numbers(x->offset, y->offset);
 }
 
 /* Orders by kernel and reason: the sum first, then by samples, most first. */

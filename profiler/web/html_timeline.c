@@ -8,6 +8,7 @@
 #include "profiler/formats/deflated.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 
 #define NONE UINT32_MAX
 
@@ -208,11 +209,6 @@ static const char part_begin[] =
 static uint64_t signed_number(uint64_t a, uint64_t b)
 {
 	return a >= b ? (a - b) << 1 : ((b - a) << 1) - 1;
-}
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
 }
 
 static bool same_group(const struct timeline_record *a, const struct timeline_record *b)

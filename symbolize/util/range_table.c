@@ -53,7 +53,7 @@ static int compare_start(const void *a, const void *b)
 	const struct range *x = a, *y = b;
 	int order = sorted_compare(a, b);
 
-	return order ? order : (x->priority > y->priority) - (x->priority < y->priority);
+	return order ? order : compare_numbers(x->priority, y->priority);
 }
 
 static void emit(struct range_table *table, uint64_t start, uint64_t end,
