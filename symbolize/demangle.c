@@ -19,6 +19,7 @@
 #include "symbolize/ocaml_symbol.h"
 #include "symbolize/stable_symbol.h"
 #include "symbolize/util/text.h"
+#include "symbolize/util/worker_thread.h"
 
 /*
  * libiberty's own limits refuse names longer than about 1 KiB, which template-heavy GPU kernels
@@ -401,22 +402,10 @@ static void *run_on_thread(void *opaque)
 
 static void run_on_large_stack(struct job *job)
 {
-	pthread_attr_t attributes;
-	sigset_t all, previous;
 	pthread_t thread;
-	bool started;
 
-	if (pthread_attr_init(&attributes) != 0)
-		return;
-	/* Signals stay with the threads that handle them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &previous);
-	started = pthread_attr_setstacksize(&attributes, LONG_NAME_STACK) == 0 &&
-		  pthread_create(&thread, &attributes, run_on_thread, job) == 0;
-	pthread_sigmask(SIG_SETMASK, &previous, NULL);
-	if (started)
+	if (worker_thread_start(&thread, LONG_NAME_STACK, run_on_thread, job) == 0)
 		pthread_join(thread, NULL);
-	pthread_attr_destroy(&attributes);
 }
 
 static void run_here(struct job *job)

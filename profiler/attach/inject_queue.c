@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "cupti_trace/wire/gpu_wire.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/queue.h"
+#include "symbolize/util/worker_thread.h"
 
 #define ATTEMPTS 10u /* to borrow a thread; each takes INJECT_SEARCH_NS */
 #define WORKERS_MAX 32u
@@ -216,15 +216,9 @@ static void *work(void *argument)
 /* Starts another thread, with the lock held. Without more threads, processes wait their turn. */
 static void add_worker(struct inject_queue *a)
 {
-	sigset_t all, old;
-
-	if (a->worker_count == WORKERS_MAX || a->ends)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&a->workers[a->worker_count], NULL, work, a) == 0)
+	if (a->worker_count < WORKERS_MAX && !a->ends &&
+	    worker_thread_start(&a->workers[a->worker_count], 0, work, a) == 0)
 		a->worker_count++;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 struct inject_queue *inject_queue_new(const struct payload *payload, const char *text)

@@ -2,13 +2,13 @@
 #include "profiler/commands/metrics_file.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include "profiler/formats/output_file.h"
 #include "profiler/formats/prometheus.h"
 #include "profiler/run/privilege.h"
 #include "symbolize/util/guarded_path.h"
+#include "symbolize/util/worker_thread.h"
 
 static int write_file(const char *path, const char *text, size_t size)
 {
@@ -80,17 +80,13 @@ bool metrics_file_start(struct metrics_file *f, struct log *log, const char *pat
  */
 static int start_writer(struct metrics_file *f)
 {
-	sigset_t all, old;
 	int err;
 
 	if (f->has_writer)
 		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&f->writer, NULL, write_files, f);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	err = worker_thread_start(&f->writer, 0, write_files, f);
 	f->has_writer = err == 0;
-	return -err;
+	return err;
 }
 
 /* Returns the metrics as text. Returns NULL if out of memory. */

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/commands/services.h"
 #include "profiler/send/otlp_answer.h"
 #include "profiler/report/quantity.h"
 #include "profiler/run/privilege.h"
+#include "symbolize/util/worker_thread.h"
 
 /* Prepares a thread: no privilege, and low priority to leave the CPUs to the program. */
 static void begin_thread(void)
@@ -154,14 +154,9 @@ static void *make_spans(void *arg)
  */
 static void start_maker(struct span_export *e)
 {
-	sigset_t all, old;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	e->has_maker = true;
-	if (pthread_create(&e->maker, NULL, make_spans, e) != 0)
+	if (worker_thread_start(&e->maker, 0, make_spans, e) != 0)
 		e->has_maker = false;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 static void stop_maker(struct span_export *e)

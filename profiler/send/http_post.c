@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "profiler/formats/gzip.h"
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/text.h"
+#include "symbolize/util/worker_thread.h"
 
 #define FIRST_PAUSE_MS 250u
 #define ASKING_MS 200
@@ -242,14 +242,8 @@ static void *send_bodies(void *arg)
 
 static bool start_thread(struct http_post *p)
 {
-	sigset_t all, old;
-
-	if (p->has_thread)
-		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	p->has_thread = pthread_create(&p->thread, NULL, send_bodies, p) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!p->has_thread)
+		p->has_thread = worker_thread_start(&p->thread, 0, send_bodies, p) == 0;
 	return p->has_thread;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 #include "symbolize/util/monotonic.h"
 #include "symbolize/util/proc_thread.h"
+#include "symbolize/util/worker_thread.h"
 
 #define CHECK_MS 10 /* interval of checks whether a call sleeps */
 #define LATE_CHECK_NS (2 * CHECK_MS * UINT64_C(1000000))
@@ -142,25 +142,6 @@ static void *work(void *opaque)
 	return NULL;
 }
 
-/* Starts the thread with all signals blocked: other threads handle them. */
-static int start_thread(struct worker *w)
-{
-	pthread_attr_t attributes;
-	sigset_t all, previous;
-	int err = pthread_attr_init(&attributes);
-
-	if (err)
-		return -err;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &previous);
-	err = pthread_attr_setstacksize(&attributes, WORKER_STACK);
-	if (!err)
-		err = pthread_create(&w->thread, &attributes, work, w);
-	pthread_sigmask(SIG_SETMASK, &previous, NULL);
-	pthread_attr_destroy(&attributes);
-	return -err;
-}
-
 static struct worker *start_worker(bool keeps_capabilities)
 {
 	struct worker *w = calloc(1, sizeof(*w));
@@ -174,7 +155,7 @@ static struct worker *start_worker(bool keeps_capabilities)
 	pthread_cond_init(&w->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	pthread_mutex_init(&w->lock, NULL);
-	if (start_thread(w) != 0) {
+	if (worker_thread_start(&w->thread, WORKER_STACK, work, w) != 0) {
 		free_worker(w);
 		return NULL;
 	}
