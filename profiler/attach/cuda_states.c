@@ -8,7 +8,7 @@
 #include "cupti_trace/wire/gpu_wire.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/monotonic.h"
-#include "symbolize/util/proc_thread.h"
+#include "symbolize/util/proc_file.h"
 
 void cuda_states_release(struct cuda_states *s)
 {

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <ucontext.h>
 #include "symbolize/util/monotonic.h"
-#include "symbolize/util/proc_thread.h"
+#include "symbolize/util/proc_file.h"
 
 #define STOP_NS 200000000u  /* timeout for a sleeping thread to stop */
 #define EXEC_NS 2000000000u /* timeout for an exec to reach its stop */

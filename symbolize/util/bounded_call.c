@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "symbolize/util/monotonic.h"
-#include "symbolize/util/proc_thread.h"
+#include "symbolize/util/proc_file.h"
 #include "symbolize/util/worker_thread.h"
 
 #define CHECK_MS 10 /* interval of checks whether a call sleeps */
