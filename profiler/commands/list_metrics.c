@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/commands/list_metrics.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "cupti_trace/hw/metric_list.h"
+#include "profiler/attach/payload.h"
 #include "profiler/base/log.h"
 #include "profiler/run/capabilities.h"
 #include "profiler/run/identity.h"
-#include "profiler/run/metric_library.h"
 #include "profiler/run/target_environment.h"
+#include "symbolize/util/file_io.h"
 
 #define CHIP_BYTES 64
 
@@ -93,6 +98,46 @@ static int finish(struct log *log, const struct listing *l, const struct options
 			   o->list_metrics.pattern);
 }
 
+/* Creates a file in memory that holds the library. Returns its descriptor or -errno. */
+static int make_file(void)
+{
+	size_t size;
+	const unsigned char *library = payload_library(&size);
+	int fd = memfd_create("libprofile_cupti.so", MFD_CLOEXEC);
+	int err = fd < 0 ? -errno : write_exactly(fd, library, size);
+
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+/*
+ * Loads the injection library into this process, from memory: no file is written. Returns its list
+ * function. Returns NULL after writing the reason to `error`.
+ */
+static metric_list_function *load_library(char error[METRIC_LIST_ERROR_BYTES])
+{
+	metric_list_function *function = NULL;
+	int fd = make_file();
+	char path[64];
+	void *handle;
+
+	if (fd < 0) {
+		snprintf(error, METRIC_LIST_ERROR_BYTES, "making a file in memory: %s",
+			 strerror(-fd));
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	close(fd);
+	if (handle)
+		*(void **)&function = dlsym(handle, METRIC_LIST_SYMBOL);
+	if (!function)
+		snprintf(error, METRIC_LIST_ERROR_BYTES, "loading the injection library: %s",
+			 dlerror());
+	return function;
+}
+
 int list_metrics(const struct options *o)
 {
 	struct log log = {.level = LOG_NORMAL};
@@ -113,7 +158,7 @@ int list_metrics(const struct options *o)
 				   strerror(-err));
 	/* otherwise the driver loads the injection library into this process */
 	unsetenv(TARGET_ENVIRONMENT_CUDA);
-	visit = metric_library_load(error);
+	visit = load_library(error);
 	if (!visit || regcomp(&l.pattern, o->list_metrics.pattern, REG_EXTENDED | REG_NOSUB) != 0)
 		return log_failure(&log, "--list-counters: %s", error);
 	err = visit(o->list_metrics.chip, &visitor, error);
