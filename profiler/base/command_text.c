@@ -2,10 +2,13 @@
 #include "profiler/base/command_text.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/text.h"
+
+#define WORDS_MAX 1024
 
 /* Writes a word, quoted if a shell would interpret it. */
 static void add_word(FILE *out, const char *word)
@@ -49,6 +52,17 @@ char *command_text(char *const *words)
 		text[COMMAND_TEXT_BYTES] = '\0';
 	clean_text(text);
 	return text;
+}
+
+char *command_text_packed(char *packed, size_t size)
+{
+	char *words[WORDS_MAX + 1];
+	uint32_t count = 0;
+
+	for (size_t at = 0; at < size && count < WORDS_MAX; at += strlen(packed + at) + 1)
+		words[count++] = packed + at;
+	words[count] = NULL;
+	return count ? command_text(words) : NULL;
 }
 
 /* Reads one word, without its quotes, into `out`. Returns the text after the word. */

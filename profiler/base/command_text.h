@@ -9,6 +9,8 @@
 #ifndef PROFILER_BASE_COMMAND_TEXT_H
 #define PROFILER_BASE_COMMAND_TEXT_H
 
+#include <stddef.h>
+
 #define COMMAND_TEXT_BYTES 4096 /* longer texts are cut */
 
 /*
@@ -16,6 +18,13 @@
  * exhausted.
  */
 char *command_text(char *const *words);
+
+/*
+ * Returns the text of words that each end with a NUL, as in proc_pid_cmdline(5): `size` bytes, and
+ * a NUL after them. Words after the first 1024 are left out. The caller frees the text. Returns
+ * NULL if there are no words, or memory is exhausted.
+ */
+char *command_text_packed(char *packed, size_t size);
 
 /*
  * Splits a text of command_text into NULL-terminated words. The caller frees the returned array,

@@ -15,7 +15,6 @@
 
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
-#define PROGRAM_WORDS 256u
 #define SILENT_TIMEOUT_NS 1200000000u /* timeout of a library that sends nothing */
 
 /*
@@ -169,23 +168,17 @@ int attached_open(struct run_parts *run)
 /* Sets the run's title: the first process's arguments, or its comm if argv was overwritten. */
 static void note_program(struct run_parts *run, pid_t pid)
 {
-	char *words[PROGRAM_WORDS + 1], *text = NULL;
 	struct scanned_process now;
-	uint32_t count = 0;
+	char *text = NULL;
 	size_t size = 0;
 
 	if (proc_file_read(collect_calls(run->collect), pid, "cmdline", PROGRAM_BYTES, &text,
 			   &size) != 0)
 		return;
-	for (size_t at = 0; at < size && count < PROGRAM_WORDS; at += strlen(text + at) + 1)
-		words[count++] = text + at;
-	if ((!count || !words[0][0]) && scanned_process_read(pid, &now) == 0) {
-		words[0] = now.comm;
-		count = 1;
-	}
-	words[count] = NULL;
-	if (count)
-		run->program = command_text(words);
+	if (!text[0] && scanned_process_read(pid, &now) == 0)
+		run->program = command_text((char *[]){now.comm, NULL});
+	else
+		run->program = command_text_packed(text, size);
 	free(text);
 }
 

@@ -13,7 +13,6 @@
 #include "symbolize/util/text.h"
 
 #define CHUNK_BYTES 65536
-#define WORDS_MAX 1024
 
 struct trace_reader {
 	struct log *log;
@@ -103,18 +102,10 @@ static char *words_of(const char *text)
 /* Returns the command line, or NULL if empty or out of memory. */
 static char *command_of(const char *arguments)
 {
-	char *words[WORDS_MAX + 1], *copy = words_of(arguments), *text = NULL;
-	size_t length = strlen(arguments);
-	uint32_t count = 0;
+	char *words = words_of(arguments);
+	char *text = words ? command_text_packed(words, strlen(arguments)) : NULL;
 
-	for (size_t at = 0; copy && at < length && count < WORDS_MAX;) {
-		words[count++] = copy + at;
-		at += strlen(copy + at) + 1;
-	}
-	words[count] = NULL;
-	if (count)
-		text = command_text(words);
-	free(copy);
+	free(words);
 	return text;
 }
 

@@ -40,6 +40,35 @@ static void long_ones_are_cut(void **state)
 	free(text);
 }
 
+/* Expects this text of `size` bytes of packed words; NULL: none. */
+static void expect_packed(char *packed, size_t size, const char *expected)
+{
+	char *text = command_text_packed(packed, size);
+
+	if (expected)
+		assert_string_equal(text, expected);
+	else
+		assert_null(text);
+	free(text);
+}
+
+static void packed_words_are_taken_apart(void **state)
+{
+	char many[2 * 1100 + 1] = "", empty[] = "", words[] = "a\0\0b c\0", cut[] = "a\0bc";
+	char *text;
+
+	(void)state;
+	expect_packed(empty, 0, NULL);
+	expect_packed(empty, 1, "''");
+	expect_packed(words, sizeof(words) - 1, "a '' 'b c'");
+	expect_packed(cut, sizeof(cut) - 1, "a bc");
+	for (size_t i = 0; i < 1100; i++)
+		many[2 * i] = 'x';
+	text = command_text_packed(many, sizeof(many) - 1);
+	assert_int_equal(strlen(text), 2 * 1024 - 1);
+	free(text);
+}
+
 /* Splits a shown command again, and expects these words. */
 static void expect_words(const char *text, const char *const *expected)
 {
@@ -97,6 +126,7 @@ int main(void)
 		cmocka_unit_test(words_are_quoted_where_a_shell_needs_it),
 		cmocka_unit_test(nothing_controls_a_terminal),
 		cmocka_unit_test(long_ones_are_cut),
+		cmocka_unit_test(packed_words_are_taken_apart),
 		cmocka_unit_test(words_come_back),
 	};
 
