@@ -79,6 +79,7 @@ struct thread_time {
 	struct stack_id stack;
 	struct place_id place;
 	bool is_spread; /* its moments are unknown */
+	bool counts;    /* has a count of 1 in the row; kept by wait_times.h */
 };
 
 #define ADDON_NOTE(kind) (1u << ((kind)-TIMELINE_KINDS))

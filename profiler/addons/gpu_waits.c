@@ -230,14 +230,7 @@ static void take_time(void *addon, const struct thread_time *t)
 	if (t->is_spread)
 		wait_times_spread(&w->times, t->stack, t->place, t->ns);
 	else
-		wait_times_add(&w->times, &(struct wait_time){.start_ns = t->start_ns,
-							      .end_ns = t->end_ns,
-							      .ns = t->ns,
-							      .process = t->process,
-							      .tid = t->tid,
-							      .kind = t->kind,
-							      .stack = t->stack,
-							      .place = t->place});
+		wait_times_add(&w->times, t);
 }
 
 static void advance(void *addon, uint64_t now_ns)

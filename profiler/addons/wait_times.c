@@ -123,7 +123,7 @@ static bool make_room(struct wait_times *w)
 	       array_make_room(&w->times, w->count, &w->capacity, sizeof(*w->times));
 }
 
-void wait_times_add(struct wait_times *w, const struct wait_time *time)
+void wait_times_add(struct wait_times *w, const struct thread_time *time)
 {
 	bool needs_row = time->kind == ROW_WAIT;
 	struct wait_row *row = NULL;
@@ -147,7 +147,7 @@ void wait_times_add(struct wait_times *w, const struct wait_time *time)
 
 static int compare_times(const void *a, const void *b)
 {
-	const struct wait_time *x = a, *y = b;
+	const struct thread_time *x = a, *y = b;
 	int order = compare_numbers(x->process, y->process);
 
 	order = order ? order : compare_numbers(x->tid, y->tid);
@@ -167,7 +167,7 @@ static void sort_times(struct wait_times *w)
 static uint32_t find_first(const struct wait_times *w, const struct waits_wait *wait,
 			   uint64_t from_ns)
 {
-	const struct wait_time key = {
+	const struct thread_time key = {
 		.start_ns = from_ns, .process = wait->process, .tid = wait->tid};
 	uint32_t low =
 		(uint32_t)sorted_find(&key, w->times, w->count, sizeof(*w->times), compare_times);
@@ -181,7 +181,7 @@ static uint32_t find_first(const struct wait_times *w, const struct waits_wait *
 /* ---- splitting ---- */
 
 /* Returns the part of the time within a range. */
-static uint64_t common(const struct wait_time *t, uint64_t from_ns, uint64_t to_ns)
+static uint64_t common(const struct thread_time *t, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t start_ns = t->start_ns > from_ns ? t->start_ns : from_ns;
 	uint64_t end_ns = t->end_ns < to_ns ? t->end_ns : to_ns;
@@ -191,7 +191,7 @@ static uint64_t common(const struct wait_time *t, uint64_t from_ns, uint64_t to_
 	return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-static void move(struct wait_times *w, struct wait_time *t, const struct gpu_work_origin *origin,
+static void move(struct wait_times *w, struct thread_time *t, const struct gpu_work_origin *origin,
 		 uint64_t ns)
 {
 	bool counts = t->counts && (origin || ns == t->ns);
@@ -235,7 +235,7 @@ void wait_times_split(struct wait_times *w, const struct waits_wait *wait,
 		note_cut(w, wait);
 	first = find_first(w, wait, from_ns);
 	for (uint32_t i = first; i < w->count; i++) {
-		struct wait_time *t = &w->times[i];
+		struct thread_time *t = &w->times[i];
 		uint64_t part_ns;
 
 		if (t->process != wait->process || t->tid != wait->tid || t->start_ns >= to_ns)

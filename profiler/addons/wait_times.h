@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/addons/waits.h"
+#include "profiler/addons/addon.h"
 #include "profiler/base/quota.h"
 #include "profiler/model/gpu_stack.h"
 #include "profiler/model/profile.h"
@@ -35,25 +36,13 @@
 
 #define WAIT_TIMES_MAX (1u << 16)
 
-/* A time in a row of the profile. */
-struct wait_time {
-	uint64_t start_ns, end_ns; /* equal: the moment of a CPU sample */
-	uint64_t ns;               /* its time in the row */
-	uint32_t process, tid;
-	enum row_kind kind;
-	struct stack_id stack;
-	struct place_id place;
-	bool counts; /* set by wait_times_add(): it has a count of 1 in the row, which moves with
-			its work */
-};
-
 /* Zero-initialise, then set the first three. */
 struct wait_times {
 	struct profile *profile;       /* borrowed */
 	struct gpu_stacks *gpu_stacks; /* borrowed */
 	struct quota *memory;          /* borrowed; NULL: no limit */
 	uint32_t most;                 /* largest number of kept times; 0: WAIT_TIMES_MAX */
-	struct wait_time *times;
+	struct thread_time *times;
 	uint32_t count, capacity, paid;
 	bool is_sorted;
 	uint32_t steps_left;
@@ -67,7 +56,7 @@ struct wait_times {
 void wait_times_release(struct wait_times *w);
 
 /* Adds a time that was added to the profile. */
-void wait_times_add(struct wait_times *w, const struct wait_time *time);
+void wait_times_add(struct wait_times *w, const struct thread_time *time);
 
 /* Adds time without known moments that was added to a row of times off the CPU. */
 void wait_times_spread(struct wait_times *w, struct stack_id stack, struct place_id place,

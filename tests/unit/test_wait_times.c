@@ -59,27 +59,27 @@ static void blocked(struct bench *b, uint32_t tid, struct stack_id stack, uint64
 		    uint64_t to)
 {
 	profile_add(b->profile, ROW_WAIT, stack, PLACE_ID(PLACE), to - from, 0);
-	wait_times_add(&b->w, &(struct wait_time){.start_ns = from,
-						  .end_ns = to,
-						  .ns = to - from,
-						  .process = PROCESS,
-						  .tid = tid,
-						  .kind = ROW_WAIT,
-						  .stack = stack,
-						  .place = {PLACE}});
+	wait_times_add(&b->w, &(struct thread_time){.start_ns = from,
+						    .end_ns = to,
+						    .ns = to - from,
+						    .process = PROCESS,
+						    .tid = tid,
+						    .kind = ROW_WAIT,
+						    .stack = stack,
+						    .place = {PLACE}});
 }
 
 static void sampled(struct bench *b, uint64_t at, uint64_t ns)
 {
 	profile_add(b->profile, ROW_CPU, b->code, PLACE_ID(PLACE), ns, 0);
-	wait_times_add(&b->w, &(struct wait_time){.start_ns = at,
-						  .end_ns = at,
-						  .ns = ns,
-						  .process = PROCESS,
-						  .tid = THREAD,
-						  .kind = ROW_CPU,
-						  .stack = b->code,
-						  .place = {PLACE}});
+	wait_times_add(&b->w, &(struct thread_time){.start_ns = at,
+						    .end_ns = at,
+						    .ns = ns,
+						    .process = PROCESS,
+						    .tid = THREAD,
+						    .kind = ROW_CPU,
+						    .stack = b->code,
+						    .place = {PLACE}});
 }
 
 static void waited(struct bench *b, uint64_t start, uint64_t from, uint64_t to, bool ran)
