@@ -12,6 +12,7 @@
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/id_map.h"
 #include "symbolize/util/monotonic.h"
+#include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
@@ -44,20 +45,22 @@ struct tracee {
 	char *piece;         /* partly received name, or NULL */
 	size_t piece_length;
 	uint32_t piece_id;
-	uint32_t position; /* index in the pipe's list */
+};
+
+struct known_tracee {
+	uint64_t instance;
+	struct tracee *tracee;
 };
 
 struct gpu_pipe {
 	struct collect *collect;
 	struct ledger *ledger;
 	struct gpu_wire_decoder *decoder;
-	struct tracee **tracees;
-	uint32_t tracee_count, tracee_capacity;
-	struct hash_index index; /* tracees by instance */
-	struct tracee *pending;  /* its hello was returned, and is not yet answered */
-	struct tracee *current;  /* sender of this batch; NULL: unknown */
-	bool batch_is_refused;   /* its program was not accepted, so it is not malformed */
-	bool batch_is_repeat;    /* the batch has been read before (gpu_pipe_leave_out_repeats) */
+	RECORD_SET(struct known_tracee) tracees;
+	struct tracee *pending; /* its hello was returned, and is not yet answered */
+	struct tracee *current; /* sender of this batch; NULL: unknown */
+	bool batch_is_refused;  /* its program was not accepted, so it is not malformed */
+	bool batch_is_repeat;   /* the batch has been read before (gpu_pipe_leave_out_repeats) */
 	bool leaves_out_repeats;
 	uint64_t repeats, conflicts;
 	uint32_t writes;                  /* number of known writes */
@@ -106,57 +109,38 @@ void gpu_pipe_free(struct gpu_pipe *p)
 {
 	if (!p)
 		return;
-	for (uint32_t i = 0; i < p->tracee_count; i++)
-		free_tracee(p, p->tracees[i]);
-	free(p->tracees);
-	hash_index_release(&p->index);
+	for (uint32_t i = 0; i < p->tracees.count; i++)
+		free_tracee(p, p->tracees.list[i].tracee);
+	record_set_release(&p->tracees.set);
 	gpu_wire_decoder_free(p->decoder);
 	free(p);
 }
 
 /* ---- programs ---- */
 
-static bool has_instance(const void *records, uint32_t position, const void *key)
-{
-	struct tracee *const *tracees = records;
-
-	return tracees[position]->instance == *(const uint64_t *)key;
-}
-
 static struct tracee *find_tracee(const struct gpu_pipe *p, uint64_t instance)
 {
-	uint32_t at = hash_index_find(&p->index, hash_number(instance), has_instance, p->tracees,
-				      &instance);
+	uint32_t at = record_find(&p->tracees, &instance);
 
-	return at == HASH_INDEX_NONE ? NULL : p->tracees[at];
+	return at == RECORD_NONE ? NULL : p->tracees.list[at].tracee;
 }
 
 static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 {
-	struct tracee *t = NULL;
+	struct tracee *t = calloc(1, sizeof(*t));
 
-	if (array_make_room(&p->tracees, p->tracee_count, &p->tracee_capacity,
-			    sizeof(struct tracee *)))
-		t = calloc(1, sizeof(*t));
-	if (!t || hash_index_add(&p->index, hash_number(instance), p->tracee_count) != 0) {
+	if (!t || record_add(&p->tracees, &instance, &((struct known_tracee){instance, t})) ==
+			  RECORD_NONE) {
 		free(t);
 		return NULL;
 	}
 	t->instance = instance;
-	t->position = p->tracee_count;
-	p->tracees[p->tracee_count++] = t;
 	return t;
 }
 
-/* Removes a tracee, moving the last one into the hole. */
 static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 {
-	struct tracee *last = p->tracees[--p->tracee_count];
-
-	hash_index_remove(&p->index, hash_number(t->instance), t->position);
-	hash_index_move(&p->index, hash_number(last->instance), last->position, t->position);
-	last->position = t->position;
-	p->tracees[t->position] = last;
+	record_remove(&p->tracees, uint64_t, record_find(&p->tracees, &t->instance));
 	if (p->current == t)
 		p->current = NULL;
 	if (p->pending == t)
@@ -225,8 +209,8 @@ uint64_t gpu_pipe_waiting(const struct gpu_pipe *p)
 {
 	uint64_t waiting = 0;
 
-	for (uint32_t i = 0; i < p->tracee_count; i++)
-		saturated_add(&waiting, without_record(p->tracees[i]));
+	for (uint32_t i = 0; i < p->tracees.count; i++)
+		saturated_add(&waiting, without_record(p->tracees.list[i].tracee));
 	return waiting;
 }
 
@@ -318,11 +302,11 @@ void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 
 bool gpu_pipe_find_ended(const struct gpu_pipe *p, uint64_t time_ns, struct tracee **tracee)
 {
-	for (uint32_t i = 0; i < p->tracee_count; i++) {
-		const struct tracee *t = p->tracees[i];
+	for (uint32_t i = 0; i < p->tracees.count; i++) {
+		const struct tracee *t = p->tracees.list[i].tracee;
 		const struct process *process = t->process;
 
-		*tracee = p->tracees[i];
+		*tracee = p->tracees.list[i].tracee;
 		if (time_ns == UINT64_MAX ||
 		    (process && process->ended_ns && process->ended_ns < time_ns) ||
 		    (t->has_left && t->left_ns + GPU_PIPE_LEAVE_NS < time_ns))
@@ -335,11 +319,11 @@ uint32_t gpu_pipe_list(const struct gpu_pipe *p, pid_t *pids, uint32_t max)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < p->tracee_count; i++) {
-		if (!p->tracees[i]->is_tracing || !p->tracees[i]->process)
+	for (uint32_t i = 0; i < p->tracees.count; i++) {
+		if (!p->tracees.list[i].tracee->is_tracing || !p->tracees.list[i].tracee->process)
 			continue;
 		if (count < max)
-			pids[count] = p->tracees[i]->process->pid;
+			pids[count] = p->tracees.list[i].tracee->process->pid;
 		count++;
 	}
 	return count;
@@ -347,8 +331,8 @@ uint32_t gpu_pipe_list(const struct gpu_pipe *p, pid_t *pids, uint32_t max)
 
 bool gpu_pipe_has_running(const struct gpu_pipe *p)
 {
-	for (uint32_t i = 0; i < p->tracee_count; i++) {
-		const struct tracee *t = p->tracees[i];
+	for (uint32_t i = 0; i < p->tracees.count; i++) {
+		const struct tracee *t = p->tracees.list[i].tracee;
 
 		/* the end of a process may be out of sight, too */
 		if (t->is_tracing && !t->has_left && t->process && !t->process->ended_ns &&
@@ -555,7 +539,7 @@ static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 
 	if (e->instance != p->batch_instance || e->instance == 0 || find_tracee(p, e->instance))
 		return false;
-	if (p->tracee_count == GPU_PIPE_TRACEES_MAX) {
+	if (p->tracees.count == GPU_PIPE_TRACEES_MAX) {
 		p->ledger->bounds.programs++;
 		return true;
 	}
