@@ -231,7 +231,7 @@ int cfi_row_of_function(const struct cfi_table *t, uint64_t fde, uint64_t pc, st
  */
 bool cfi_open_index(const struct cfi_table *t, struct cfi_pairs *pairs)
 {
-	struct bytes b = {.at = t->index, .end = t->index + t->index_size};
+	struct bytes b = {.at = t->index, .end = t->index ? t->index + t->index_size : NULL};
 	uint8_t version = bytes_u8(&b), frames_encoding = bytes_u8(&b);
 	uint8_t count_encoding = bytes_u8(&b), table_encoding = bytes_u8(&b);
 
