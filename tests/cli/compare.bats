@@ -216,7 +216,7 @@ build()
 @test "wrong options are explained" {
 	local -A wrong=(
 		['--diff 100.profile']='--diff compares two files'
-		['--diff 100.profile 100.profile 100.profile']='put -- between'
+		['--diff 100.profile 100.profile 100.profile']='separate before and after with --'
 		['--diff 100.profile 100.profile -o d.pb.gz']='writes .html, .svg, .folded or .json, not pprof'
 		['--diff 100.profile 100.profile --waits']='--waits is for one run'
 		['--diff 100.profile 100.profile --from 100.profile']='--from is for one run'

@@ -657,7 +657,7 @@ not_exact()
 		run_profile --graph "$graph" -o out.folded true
 		expect_status 125
 		expect stderr <<-END
-			profile: --graph is one of node, graph, device, not '$graph'
+			profile: --graph is one of node, whole, device, not '$graph'
 			$try_help
 		END
 	done
