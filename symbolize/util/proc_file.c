@@ -152,14 +152,15 @@ pid_t proc_tid_inside(pid_t pid, pid_t tid)
 
 bool proc_thread_read(pid_t pid, pid_t tid, const char *file, char *text, size_t size)
 {
-	char name[32], *read;
-	size_t length;
+	struct read_job job = {.limit = size - 1};
+	char path[96];
 
-	snprintf(name, sizeof(name), "task/%d/%s", (int)tid, file);
-	if (proc_file_read(NULL, pid, name, size - 1, &read, &length) != 0)
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
+	read_path(&job, path);
+	if (job.err)
 		return false;
-	memcpy(text, read, length + 1);
-	free(read);
+	memcpy(text, job.text, job.size + 1);
+	free(job.text);
 	return true;
 }
 
