@@ -22,19 +22,14 @@ uint64_t *id_map_get(struct id_map *map, uint32_t id)
 	return at != RECORD_NONE ? &map->list[at].value : NULL;
 }
 
-/* Moves the last entry to the place of the removed one. */
 void id_map_remove(struct id_map *map, uint32_t id)
 {
-	uint32_t at = find(map, id), last = map->count - 1;
+	uint32_t at = find(map, id);
 
-	if (at == RECORD_NONE)
-		return;
-	hash_index_remove(&map->set.index, hash_number(id), at);
-	if (at != last) {
-		map->list[at] = map->list[last];
-		hash_index_move(&map->set.index, hash_number(map->list[at].id), last, at);
-	}
-	map->count--;
+	if (at != RECORD_NONE)
+		record_set_remove_hashed(&map->set, at, hash_number(id),
+					 hash_number(map->list[map->count - 1].id),
+					 sizeof(*map->list));
 }
 
 bool id_map_next(const struct id_map *map, uint32_t *position, uint32_t *id, uint64_t *value)

@@ -104,6 +104,10 @@ void record_set_reindex(struct record_set *set, size_t key_size, size_t record_s
 /* Removes the record at `at`, and moves the last record there. */
 void record_set_remove(struct record_set *set, uint32_t at, size_t key_size, size_t record_size);
 
+/* Does this with the caller's hashes: of the record at `at`, and of the last record. */
+void record_set_remove_hashed(struct record_set *set, uint32_t at, uint32_t hash,
+			      uint32_t last_hash, size_t record_size);
+
 /* Removes all records and keeps the memory. */
 void record_set_clear(struct record_set *set);
 
