@@ -16,11 +16,11 @@
  * backward have. While there are more than ASYNC_PARENT_CANDIDATES, the parent is unknown. Other
  * threads are looked for if no candidate waits, and every 10 ms if one does.
  *
- * Looking at a thread: a thread that has not run since has unchanged frames and NVTX ranges.
+ * Examining a thread: a thread that has not run since has unchanged frames and NVTX ranges.
  * Its perf event tells whether it has run (thread_runs.h), by a load. Without events CPU clocks are
  * compared, one system call for each candidate. If clocks are unreliable (stolen_time.h), the
- * number of its runs is read. Without an event a sole candidate is not looked at within
- * ASYNC_PARENT_STILL_NS of the worker's last launch. To wait elsewhere by then, the worker would
+ * number of its runs is read. A sole candidate without an event is left unexamined for
+ * ASYNC_PARENT_STILL_NS after the worker's last launch. To wait elsewhere by then, the worker would
  * have to run out of work. The thread would have to wake up, run Python and wake the worker. Only
  * the stack of a thread that has run is read again. It counts if the thread did not run meanwhile,
  * or if a second reading is equal.

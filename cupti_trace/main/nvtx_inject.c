@@ -6,7 +6,7 @@
  * nothing. Of attributes, message and colour are read. Domains and registered strings are small
  * numbers, returned as pointers. A pointer that we did not return does no harm.
  *
- * Of the payload extension, ranges are followed. Of payloads, the message is read if there is no
+ * The payload extension's ranges are followed, too. A payload's message is read if the range has no
  * other (nvtx_payload.h).
  */
 #include "cupti_trace/core/settings.h"

@@ -15,7 +15,7 @@
  * A profiler that is killed meanwhile leaves no thread stopped and no registers wrong. The library
  * may then be loaded and not started.
  *
- * The process's memory and files may block for ever: a user may serve its pages by FUSE, or hold
+ * The process's memory and files may block forever: a user may serve its pages by FUSE, or hold
  * its locks. All that may block has a deadline, and is abandoned with its thread (bounded_call.h).
  * A thread without capabilities reads files and memory (except as root). The tracing thread keeps
  * CAP_SYS_PTRACE, even when abandoned. It needs that for ptrace(2), pidfd_getfd(2),

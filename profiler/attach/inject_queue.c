@@ -44,7 +44,7 @@ static bool refuse(struct injected *injected, enum inject_result result, const c
 	return false;
 }
 
-/* A bounded job that inspects the process's root folder, which may block for ever. */
+/* A bounded job that inspects the process's root folder, which may block forever. */
 struct inspection {
 	struct bounded_job job;
 	bool lacks_root; /* its first thread has ended */

@@ -95,7 +95,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "Sums of all calls of CUDA's runtime and driver, also of those that launch "
 		 "nothing; and the memory that they allocate.",
 		 "--weight peak and --weight left draw memory by the stacks that allocated it."},
-	[TOPIC_LIVE] = {"What happens now, and who is told", "While it runs, and afterwards",
+	[TOPIC_LIVE] = {"Watching a run, and sending results", "While it runs, and afterwards",
 			"The terminal, metrics for Prometheus, spans for OpenTelemetry, and "
 			"engines that keep profiles.",
 			"The helper that sends is a process of its own without capabilities. A "

@@ -261,7 +261,7 @@ const struct option_entry option_table[] = {
 	 HELP("follow memory: the peak, and what was never freed",
 	      "By device, kind and the stacks that allocated it: on stderr, in .json and in .html; "
 	      "--weight draws it.")},
-	/* ---- what happens now, and who is told ---- */
+	/* ---- watching a run, and sending results ---- */
 	{OPTION(OPT_REPORT, "top", TOPIC_LIVE), FLAG(options.report),
 	 HELP("print where most of the time went",
 	      "Ten lines each for kernels, copies, launch sites, functions and waits; losses, and "

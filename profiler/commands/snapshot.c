@@ -78,7 +78,7 @@ int snapshot_start(struct snapshots *s)
 	if (s->child)
 		return -EBUSY;
 	child = fork();
-	/* writing may block for ever, so the child must end with its parent */
+	/* writing may block forever, so the child must end with its parent */
 	if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent))
 		_exit(EXIT_FAILURE);
 	if (child < 0)

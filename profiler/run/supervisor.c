@@ -168,7 +168,7 @@ static void become_user(struct supervisor *s)
 
 /*
  * Runs `task` in a child and waits for SUPERVISOR_TASK_MS at most: the user's files and terminal
- * may block for ever, and the supervisor must not.
+ * may block forever, and the supervisor must not.
  */
 static void run_in_child(const struct supervisor *s, void (*task)(const struct supervisor *s))
 {

@@ -2,7 +2,7 @@
 /*
  * Turns address ranges, which may overlap, into a sorted table of disjoint ranges.
  *
- * Where ranges overlap, the highest priority wins, piece by piece: a symbol nested in another keeps
+ * The highest priority wins in each piece where ranges overlap: a symbol nested in another keeps
  * its part, and the outer one keeps the rest. Ranges are half-open, [start, end).
  *
  * Building takes O(n log n) for any input and yields at most 2n pieces. A lookup takes O(log n).
