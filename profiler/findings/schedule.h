@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads from a timeline who launched what, and when it ran, in arrays that are in order of time.
+ *
+ * Operations find their launches by process and correlation id among the latest
+ * LAUNCH_INDEX_ENTRIES launches. Operations whose launch is not found have an unknown one. Equal
+ * devices of several processes are one device (busy.h).
+ *
+ * Launches take 16 bytes each, operations 24. Both are not needed at a time, so each has a function
+ * of its own. Both read the whole timeline. A run with more than SCHEDULE_MAX records of a kind has
+ * no schedule.
+ *
+ * Times are in ns, CLOCK_MONOTONIC.
+ */
+#ifndef PROFILER_FINDINGS_SCHEDULE_H
+#define PROFILER_FINDINGS_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/findings/step_finder.h"
+#include "profiler/model/result.h"
+#include "symbolize/util/record_set.h"
+
+#define SCHEDULE_MAX (UINT64_C(1) << 24)
+
+/* A thread that launches. */
+struct schedule_thread {
+	uint32_t process, tid;
+};
+
+/* Launches of the same work from the same stack. */
+struct schedule_token {
+	uint32_t stack; /* of the launch, in the result */
+	uint32_t frame; /* the kernel; SCHEDULE_NO_FRAME: a graph, or unknown */
+};
+#define SCHEDULE_NO_FRAME UINT32_MAX
+
+struct launch_schedule {
+	struct step_launch *list; /* tokens are numbers of `tokens` */
+	uint64_t count, capacity;
+	RECORD_SET(struct schedule_thread) threads;
+	RECORD_SET(struct schedule_token) tokens;
+};
+
+/* Returns 0, -E2BIG, -ENOMEM, or the error of reading the timeline. */
+int launch_schedule_read(struct launch_schedule *schedule, const struct result *result);
+void launch_schedule_release(struct launch_schedule *schedule);
+
+/* What an operation is for a GPU. Sets count as copies. */
+enum work_use { WORK_COMPUTES, WORK_COMMUNICATES, WORK_COPIES, WORK_USES };
+
+/* The launching thread and its stack, in the result. */
+struct schedule_site {
+	uint32_t thread; /* index of a thread */
+	uint32_t stack;
+};
+#define SCHEDULE_NO_SITE UINT32_MAX
+
+struct scheduled_operation {
+	uint64_t start_ns;
+	uint32_t duration_ns; /* operations of more than 4 s are several, without gaps between */
+	uint32_t lag_ns;      /* from the launch to the start, at most UINT32_MAX */
+	uint32_t site;        /* SCHEDULE_NO_SITE: unknown launch, `lag_ns` is 0 */
+	uint16_t device;      /* index of a device */
+	uint8_t use;          /* enum work_use */
+	bool is_waited;       /* its thread waited for it at once */
+};
+
+static inline uint64_t scheduled_end_ns(const struct scheduled_operation *o)
+{
+	return o->start_ns + o->duration_ns;
+}
+
+/* A time of a launching thread: a sample, which stands for a period, or a wait for the GPU. */
+struct schedule_activity {
+	uint64_t start_ns, end_ns;
+	uint32_t thread; /* index of a thread */
+	uint32_t stack;
+};
+
+struct operation_schedule {
+	struct scheduled_operation *list;
+	uint64_t count, capacity;
+	RECORD_SET(struct schedule_thread) threads;
+	RECORD_SET(struct schedule_site) sites;
+	const struct device **devices;
+	uint32_t device_count;
+	struct schedule_activity *samples, *waits; /* in order of time */
+	uint64_t sample_count, sample_capacity, wait_count, wait_capacity;
+	uint64_t without_launch; /* operations */
+};
+
+/* Returns as launch_schedule_read does. `is_nccl` is by frame (collectives_is_nccl). */
+int operation_schedule_read(struct operation_schedule *schedule, const struct result *result);
+void operation_schedule_release(struct operation_schedule *schedule);
+
+#endif
