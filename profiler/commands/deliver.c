@@ -15,7 +15,7 @@
 #include "profiler/model/memory_use.h"
 #include "profiler/report/report_tables_print.h"
 #include "profiler/report/gpu_table.h"
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "profiler/report/strict.h"
 #include "profiler/report/summary.h"
 #include "profiler/report/top.h"

@@ -9,7 +9,7 @@
 #include "profiler/send/engine.h"
 #include "profiler/send/http_post.h"
 #include "profiler/send/http_url.h"
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "profiler/run/target_environment.h"
 #include "symbolize/util/monotonic.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "profiler/commands/services.h"
 #include "profiler/send/otlp_answer.h"
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "profiler/run/privilege.h"
 #include "symbolize/util/worker_thread.h"
 

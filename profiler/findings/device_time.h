@@ -3,58 +3,81 @@
  * Divides the time of each GPU, without overlap: what it did, and why it was idle.
  *
  * A GPU computes if any kernel other than NCCL's runs. Otherwise a collective that runs is exposed,
- * and otherwise a copy. Idle time is charged to the operation that ended it, as in idle_gaps.h: it
- * began when all work had ended, at `a`, was launched at `l`, and began at `b`.
+ * otherwise a copy, and otherwise a collective that waits for another rank.
  *
- *   until the first operation      start-up
- *   [a, l) in a wait for the GPU   synchronizing, also the launch that follows a wait at once
- *   [a, l) between launches        launching, if the thread launched all the time; else host code
- *   [l, b)                         queued: launched, and waiting for other work or the GPU itself
- *   after the last operation       ending
+ * A gap [a, b) in which nothing runs is charged to the operation that begins at b. Its thread
+ * launched it at l. The shortest usual time from a launch to its start is the launch latency. Work
+ * that takes longer to start was held up by something else than its launch.
+ *
+ *   [a, l + latency)  the launch came late. The thread launched or waited before, until p:
+ *                     - synchronizing: in a wait for the GPU, or soon after one;
+ *                     - launching: soon after p, so the thread does little but launch;
+ *                     - else host code ran or blocked from p to l.
+ *   [l + latency, b)  queued: launched, and held up by other work, or by the GPU itself
+ *
+ * "Soon" is within 8 usual times between launches of the thread, but at least DEVICE_TIME_SOON_MIN
+ * and at most DEVICE_TIME_SOON_MAX. After a wait it is DEVICE_TIME_SOON_MAX. A wait is known by its
+ * record (--waits), or by a mark at the operation that its thread waited for.
+ *
+ * Host code is named by CPU samples of the launching thread in such gaps. A sample stands for at
+ * most a probable time, as in idle_gaps.h. Time without samples is off the CPU, or too short for
+ * samples: it is charged to the launch that ended the gap. With --idle, rows of idle GPUs tell what
+ * the thread did. Host code is a loader if its stack has a known loader of data, or a function
+ * called like one (loader_names.h).
  *
  * All uses of a device add up to the time range, to the nanosecond.
  */
 #ifndef PROFILER_FINDINGS_DEVICE_TIME_H
 #define PROFILER_FINDINGS_DEVICE_TIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "profiler/findings/schedule.h"
+
+#define DEVICE_TIME_SOON_MIN 30000u  /* ns */
+#define DEVICE_TIME_SOON_MAX 200000u /* ns */
 
 enum device_use {
 	USE_COMPUTING,
 	USE_COLLECTIVES, /* exposed */
 	USE_COPIES,      /* exposed; also sets */
-	USE_START_UP,    /* before the first operation */
+	USE_RANK,        /* in a collective, waiting for another rank */
 	USE_LOADER,      /* host code that loads data */
 	USE_HOST,        /* other host code between launches */
-	USE_LAUNCHING,   /* launches cannot keep up */
+	USE_LAUNCHING,
 	USE_SYNCHRONIZING,
 	USE_QUEUED,
-	USE_ENDING,  /* after the last operation */
-	USE_UNKNOWN, /* the launch, or what its thread did, is not known */
+	USE_START_UP, /* before the first operation of the device */
+	USE_ENDING,   /* after the last one */
+	USE_UNKNOWN,  /* the launch of the next operation is not known */
 	DEVICE_USES
 };
 
-/* Returns the word of a use in data: "start_up"; and for people: "start-up". */
+/* Return the word of a use in data, "start_up", and its text for people. */
 const char *device_use_word(enum device_use use);
 const char *device_use_text(enum device_use use);
-/* Returns whether the use is a loss of GPU time: all but computing, start-up and ending. */
+
+/* Returns true for time in which the GPU could have computed, between its first and last work. */
 bool device_use_is_loss(enum device_use use);
 
 struct device_time {
 	const struct device *device;
-	uint64_t ns[DEVICE_USES];
+	uint64_t ns[DEVICE_USES]; /* add up to the time range */
 };
 
-/* Idle time that led to one launch. */
+/* Idle time of one use, by a stack of the result. */
 struct idle_site {
-	enum device_use use;
-	uint32_t stack; /* of the launch, or of the samples taken there; in the result */
-	uint64_t count, ns, longest_ns, longest_from_ns;
+	uint32_t use;   /* enum device_use */
+	uint32_t stack; /* of samples in the gaps, or of the launch that ended them */
+	uint32_t is_sampled;
+	uint32_t unused;
+	uint64_t count; /* gaps; of sampled time, samples */
+	uint64_t ns;
+	uint64_t longest_ns, longest_from_ns; /* the longest gap; 0 for sampled time */
 };
 
 struct device_times {
-	struct device_time *devices; /* by label */
+	struct device_time *devices;
 	uint32_t device_count;
 	uint64_t from_ns, to_ns;
 	RECORD_SET(struct idle_site) sites; /* the longest time first */
@@ -62,10 +85,14 @@ struct device_times {
 
 /*
  * Divides the time from `from_ns` to `to_ns`. Returns 0 or -ENOMEM. The caller calls
- * device_times_release().
+ * device_times_release() in any case.
  */
 int device_times_divide(struct device_times *times, const struct operation_schedule *schedule,
 			const struct result *result, uint64_t from_ns, uint64_t to_ns);
 void device_times_release(struct device_times *times);
+
+/* Adds up a use over all devices; and all uses. */
+uint64_t device_times_sum(const struct device_times *times, enum device_use use);
+uint64_t device_times_whole(const struct device_times *times);
 
 #endif

@@ -22,9 +22,12 @@
 #include <stdint.h>
 #include "profiler/findings/device_time.h"
 #include "profiler/findings/step_finder.h"
+#include "profiler/findings/step_times.h"
 #include "profiler/model/result.h"
+#include "symbolize/util/intern.h"
 
-#define VERDICT_SHARE_MIN 8u /* percent of the steady part */
+#define VERDICT_SHARE_MIN 8u     /* percent of the steady part */
+#define VERDICT_START_UP_MIN 15u /* percent of the run */
 #define FINDINGS_MAX 24u
 
 enum finding_kind {
@@ -35,11 +38,8 @@ enum finding_kind {
 	FINDING_SITE,
 	FINDING_IDLE,
 	FINDING_GAP,
-	FINDING_SYNCHRONIZING,
-	FINDING_PAGEABLE,
 	FINDING_TINY,
 	FINDING_AUTOTUNING,
-	FINDING_MEMORY,
 	FINDING_LOSSES,
 	FINDING_KINDS
 };
@@ -55,23 +55,35 @@ struct finding {
 	uint64_t from_ns, to_ns; /* the time that it rests on */
 };
 
-/* Times between the starts of steps. */
-struct step_times {
-	uint64_t median_ns, fastest_ns, slowest_ns;
-	uint64_t p10_ns, p90_ns;
-	uint32_t slowest; /* number of the slowest step, from 0 */
-	double drift; /* change of the step time from the first tenth to the last; 0.05: 5 % longer
-		       */
+/* What limits the steady part of a run. */
+enum verdict_kind {
+	VERDICT_UNKNOWN,
+	VERDICT_NO_WORK,   /* no GPU worked */
+	VERDICT_COMPUTING, /* no loss is large */
+	VERDICT_START_UP,  /* none is large, and start-up takes much of the run */
+	VERDICT_LOSS,      /* of `use` */
+	VERDICT_MIXED,     /* no loss is clear of the second */
 };
 
+struct verdict {
+	enum verdict_kind kind;
+	enum device_use use;
+	uint64_t ns, of_ns; /* the time that it names, and the time that this is a part of */
+};
+
+/* Returns the word of a verdict in data: that of its use, or "mixed", "unknown", "no_gpu_work". */
+const char *verdict_word(const struct verdict *verdict);
+
 struct findings {
-	const char *unknown; /* why there is no verdict and no steps; NULL if there are */
+	const struct result *result;
+	struct intern strings; /* texts of the findings */
+	const char *unknown;   /* why there is no verdict and no steps; NULL if there are */
+	struct verdict verdict;
 	struct finding list[FINDINGS_MAX];
 	uint32_t count;
 	struct step_list steps;
-	struct step_times step_times; /* of the first series, without warm-up */
-	const char *step_source; /* "NVTX range train", "launches of graph", "repeated launches" */
-	const char *no_steps;    /* why there are none; NULL if there are */
+	struct step_times step_times;         /* of the first series, without warm-up */
+	const char *no_steps;                 /* why there are none; NULL if there are */
 	uint64_t first_work_ns, last_work_ns; /* both 0 without GPU work */
 	uint64_t steady_from_ns, steady_to_ns;
 	struct device_times whole, steady; /* of the run, and of the steady part */

@@ -46,8 +46,11 @@ struct launch_schedule {
 int launch_schedule_read(struct launch_schedule *schedule, const struct result *result);
 void launch_schedule_release(struct launch_schedule *schedule);
 
-/* What an operation is for a GPU. Sets count as copies. */
-enum work_use { WORK_COMPUTES, WORK_COMMUNICATES, WORK_COPIES, WORK_USES };
+/*
+ * What an operation is for a GPU. Sets and migrations count as copies. In merged runs, the part of
+ * a collective that waits for another rank is an operation of its own.
+ */
+enum work_use { WORK_COMPUTES, WORK_COMMUNICATES, WORK_COPIES, WORK_WAITS, WORK_USES };
 
 /* The launching thread and its stack, in the result. */
 struct schedule_site {
@@ -90,7 +93,7 @@ struct operation_schedule {
 	uint64_t without_launch; /* operations */
 };
 
-/* Returns as launch_schedule_read does. `is_nccl` is by frame (collectives_is_nccl). */
+/* Returns as launch_schedule_read does. */
 int operation_schedule_read(struct operation_schedule *schedule, const struct result *result);
 void operation_schedule_release(struct operation_schedule *schedule);
 

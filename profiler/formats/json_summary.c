@@ -10,7 +10,7 @@
 #include "profiler/model/losses.h"
 #include "profiler/model/work_names.h"
 #include "profiler/tables/hot_spots.h"
-#include "profiler/tables/report_tables.h"
+#include "profiler/findings/report_tables.h"
 #include "profiler/tables/gpu_rows.h"
 
 #define VERSION 1

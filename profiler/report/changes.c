@@ -3,7 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "profiler/report/top.h"
 
 #define NAME_WIDTH_MIN 19

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/work_names.h"
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "profiler/tables/gpu_rows.h"
 #include "symbolize/util/text.h"
 

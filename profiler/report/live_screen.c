@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/columns.h"
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "symbolize/util/text.h"
 
 #define ROWS_MIN 8     /* rows that a terminal needs for a block */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "profiler/report/rank_clocks.h"
 #include "profiler/tables/ranks_table.h"
 #include "symbolize/util/saturate.h"

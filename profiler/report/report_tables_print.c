@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "profiler/report/top.h"
-#include "profiler/tables/report_tables.h"
+#include "profiler/findings/report_tables.h"
 
 #define LINES 10
 #define TEXT_LEAST 24 /* minimum columns of the last cell */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "profiler/model/losses.h"
 #include "profiler/report/gpu_table.h"
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "symbolize/dwarf.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/util/saturate.h"

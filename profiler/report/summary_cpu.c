@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "profiler/base/capability_advice.h"
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 

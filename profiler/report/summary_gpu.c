@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "symbolize/util/saturate.h"
 
 void summary_waits(struct log *log, const struct measure *m, const struct ledger *l)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/columns.h"
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 #include "profiler/report/strict.h"
 #include "profiler/tables/busy.h"
 #include "profiler/tables/hot_spots.h"

@@ -32,24 +32,21 @@ static uint32_t find_device(const struct result *r, const struct place *place)
 	return first;
 }
 
-/* Finds the device of each place. Looks up only devices that differ from the place before. */
-static bool find_devices(struct gathering *g)
+/* Looks up only devices that differ from the place before. */
+uint32_t *busy_devices_of_places(const struct result *r)
 {
-	const struct result *r = g->result;
+	uint32_t *devices = malloc((r->place_count + (size_t)1) * sizeof(*devices));
 
-	g->device_of = malloc((r->place_count + 1) * sizeof(*g->device_of));
-	if (!g->device_of)
-		return false;
-	for (uint32_t i = 0; i < r->place_count; i++) {
+	for (uint32_t i = 0; devices && i < r->place_count; i++) {
 		const uint32_t *part = r->places[i].part, *before = i ? part - PLACE_PARTS : NULL;
 
 		if (before && before[PLACE_PROCESS] == part[PLACE_PROCESS] &&
 		    before[PLACE_DEVICE] == part[PLACE_DEVICE])
-			g->device_of[i] = g->device_of[i - 1];
+			devices[i] = devices[i - 1];
 		else
-			g->device_of[i] = find_device(r, &r->places[i]);
+			devices[i] = find_device(r, &r->places[i]);
 	}
-	return true;
+	return devices;
 }
 
 /* ---- spans ---- */
@@ -145,7 +142,8 @@ static bool gather(struct gathering *g)
 	bool has_all;
 
 	result_time_range(g->result, &g->from, &g->to);
-	has_all = find_devices(g) && read_operations(g);
+	g->device_of = busy_devices_of_places(g->result);
+	has_all = g->device_of && read_operations(g);
 	free(g->device_of);
 	if (has_all)
 		unite(g->spans, &g->count);

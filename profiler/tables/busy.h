@@ -57,6 +57,12 @@ typedef bool (*busy_key)(const void *context, const struct timeline_record *reco
 bool busy_gather(const struct result *result, busy_key key, const void *context,
 		 struct busy_span **spans, uint64_t *count);
 
+/*
+ * Returns for each place the index of its device in the result, or BUSY_NO_DEVICE. Equal devices
+ * have the index of the first. The caller frees the list. Returns NULL if out of memory.
+ */
+uint32_t *busy_devices_of_places(const struct result *result);
+
 /* Returns true if a GPU worked at that moment. */
 bool busy_at(const struct busy *busy, uint64_t ns);
 

@@ -50,7 +50,7 @@
 #include "profiler/model/losses.h"
 #include "profiler/model/memory_use.h"
 #include "profiler/tables/hot_spots.h"
-#include "profiler/tables/report_tables.h"
+#include "profiler/findings/report_tables.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 

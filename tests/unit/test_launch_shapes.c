@@ -2,7 +2,7 @@
 /* Launch shapes from a timeline, in bounded memory, and the table of them. */
 #include "made_timeline.h"
 #include "report_cell.h"
-#include "profiler/tables/report_tables.h"
+#include "profiler/findings/report_tables.h"
 #include "profiler/tables/launch_shapes.h"
 
 static void add_waited(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,

@@ -5,8 +5,8 @@
  * Each module that makes a table is registered in report_tables.c. Tables of add-ons follow
  * (measured_table.h).
  */
-#ifndef PROFILER_TABLES_REPORT_TABLES_H
-#define PROFILER_TABLES_REPORT_TABLES_H
+#ifndef PROFILER_FINDINGS_REPORT_TABLES_H
+#define PROFILER_FINDINGS_REPORT_TABLES_H
 
 #include <stdint.h>
 #include "profiler/model/result.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats times, sizes and numbers for people: "1.234 ms", "12.3 GiB", "42.50". */
-#ifndef PROFILER_REPORT_QUANTITY_H
-#define PROFILER_REPORT_QUANTITY_H
+#ifndef PROFILER_MODEL_QUANTITY_H
+#define PROFILER_MODEL_QUANTITY_H
 
 #include <stdint.h>
 #include "profiler/model/result.h"

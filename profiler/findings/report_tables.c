@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/tables/report_tables.h"
+#include "profiler/findings/report_tables.h"
 
 #include <errno.h>
 #include <stdio.h>

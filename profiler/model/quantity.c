@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/report/quantity.h"
+#include "profiler/model/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/findings/device_time.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/findings/loader_names.h"
+#include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
+#include "symbolize/util/time_sort.h"
+
+#define SOON_INTERVALS 8
+#define LATENCY_MAX 200000u  /* ns; longer times are no latency of a launch */
+#define LATENCY_SLACK 3u     /* launches start within this many latencies */
+#define LATENCY_PERMILLE 50u /* the latency is this quantile of all */
+
+static const struct {
+	const char *word, *text;
+	bool is_loss;
+} uses[DEVICE_USES] = {
+	[USE_COMPUTING] = {"computing", "computing", false},
+	[USE_COLLECTIVES] = {"exposed_collectives", "collectives that no kernel hides", true},
+	[USE_COPIES] = {"exposed_copies", "copies that no kernel hides", true},
+	[USE_RANK] = {"waiting_for_rank", "waiting for another rank", true},
+	[USE_LOADER] = {"loader", "waiting for the loader of data", true},
+	[USE_HOST] = {"host_code", "waiting for host code between launches", true},
+	[USE_LAUNCHING] = {"launching", "waiting for launches, which cannot keep up", true},
+	[USE_SYNCHRONIZING] = {"synchronizing", "idle around calls that wait for the GPU", true},
+	[USE_QUEUED] = {"queued", "idle between operations that were queued", true},
+	[USE_START_UP] = {"start_up", "before the first GPU work", false},
+	[USE_ENDING] = {"ending", "after the last GPU work", false},
+	[USE_UNKNOWN] = {"unknown", "idle for an unknown reason", true},
+};
+
+const char *device_use_word(enum device_use use)
+{
+	return uses[use].word;
+}
+
+const char *device_use_text(enum device_use use)
+{
+	return uses[use].text;
+}
+
+bool device_use_is_loss(enum device_use use)
+{
+	return uses[use].is_loss;
+}
+
+/* ---- distributions of times ---- */
+
+#define SUB_BITS 2u /* buckets are a quarter of a power of two */
+#define TIME_BUCKETS (32u << SUB_BITS)
+
+/* Counts times of up to 4 s by their size. */
+struct time_histogram {
+	uint32_t counts[TIME_BUCKETS];
+	uint64_t count;
+};
+
+static uint32_t bucket_of(uint64_t ns)
+{
+	uint32_t power;
+
+	if (ns > UINT32_MAX)
+		ns = UINT32_MAX;
+	if (ns < 1u << SUB_BITS)
+		return (uint32_t)ns;
+	power = 31u - (uint32_t)__builtin_clz((uint32_t)ns);
+	return (power << SUB_BITS) |
+	       ((uint32_t)(ns >> (power - SUB_BITS)) & ((1u << SUB_BITS) - 1));
+}
+
+/* Returns the upper end of a bucket. */
+static uint64_t bucket_end(uint32_t bucket)
+{
+	uint32_t power = bucket >> SUB_BITS, part = bucket & ((1u << SUB_BITS) - 1);
+
+	if (power < SUB_BITS)
+		return bucket + UINT64_C(1);
+	return ((UINT64_C(1) << SUB_BITS) + part + 1) << (power - SUB_BITS);
+}
+
+static void histogram_add(struct time_histogram *h, uint64_t ns)
+{
+	uint32_t *count = &h->counts[bucket_of(ns)];
+
+	*count += *count < UINT32_MAX;
+	h->count++;
+}
+
+/* Returns a time that `permille` of all do not exceed. Returns 0 for an empty distribution. */
+static uint64_t histogram_quantile(const struct time_histogram *h, uint32_t permille)
+{
+	uint64_t wanted = h->count * permille / 1000, seen = 0;
+
+	for (uint32_t i = 0; i < TIME_BUCKETS; i++) {
+		seen += h->counts[i];
+		if (seen > wanted)
+			return bucket_end(i);
+	}
+	return 0;
+}
+
+/* ---- state ---- */
+
+struct thread_state {
+	uint64_t launched_ns; /* the latest launch of the operations so far */
+	uint64_t soon_ns;
+	uint64_t sample_from, sample_to; /* its samples */
+	uint64_t wait_from, wait_to;     /* its waits */
+};
+
+struct device_state {
+	uint64_t at_ns;             /* the time is divided until here */
+	uint64_t end_ns[WORK_USES]; /* until when work of each use runs */
+	uint64_t last_end_ns;
+	uint64_t latency_ns;
+	uint32_t waited_by; /* thread that waited for the last work; SCHEDULE_NO_SITE: none */
+	bool is_used;
+};
+
+/* Time without samples that led to one launch. */
+struct pool {
+	uint64_t ns, count, longest_ns, longest_from_ns;
+	uint64_t samples;
+};
+
+/* Samples in the gaps of one pool. */
+struct pooled_sample {
+	uint32_t site, stack; /* key */
+	uint64_t count;
+};
+
+struct division {
+	struct device_times *times;
+	const struct operation_schedule *schedule;
+	const struct result *result;
+	struct thread_state *threads;
+	struct device_state *devices;
+	struct schedule_activity *samples, *waits; /* by thread, then in order of time */
+	struct pool *pools;                        /* by site of the schedule: host code */
+	RECORD_SET(struct pooled_sample) pooled;
+	double loader_share; /* of host code, by rows of --idle; below 0: unknown */
+	bool has_failed;
+};
+
+/* ---- charges ---- */
+
+struct charge {
+	enum device_use use;
+	uint32_t stack;
+	bool is_sampled;
+	uint64_t count, ns, from_ns;
+};
+
+static void charge_site(struct division *d, const struct charge *charge)
+{
+	const uint32_t key[] = {charge->use, charge->stack, charge->is_sampled, 0};
+	struct idle_site *site;
+	uint32_t at;
+
+	at = record_get(&d->times->sites, &key,
+			&((struct idle_site){.use = charge->use,
+					     .stack = charge->stack,
+					     .is_sampled = charge->is_sampled}));
+	if (at == RECORD_NONE) {
+		d->has_failed = true;
+		return;
+	}
+	site = &d->times->sites.list[at];
+	site->count += charge->count;
+	site->ns += charge->ns;
+	if (!charge->is_sampled && charge->ns > site->longest_ns) {
+		site->longest_ns = charge->ns;
+		site->longest_from_ns = charge->from_ns;
+	}
+}
+
+/* Clips a time to the range. Returns its length. */
+static uint64_t clip(const struct division *d, uint64_t *from_ns, uint64_t *to_ns)
+{
+	if (*from_ns < d->times->from_ns)
+		*from_ns = d->times->from_ns;
+	if (*to_ns > d->times->to_ns)
+		*to_ns = d->times->to_ns;
+	return *from_ns < *to_ns ? *to_ns - *from_ns : 0;
+}
+
+/* Adds busy time, or idle time that no launch ended. */
+static void use_time(struct division *d, uint32_t device, enum device_use use, uint64_t from_ns,
+		     uint64_t to_ns)
+{
+	d->times->devices[device].ns[use] += clip(d, &from_ns, &to_ns);
+}
+
+static uint32_t stack_of(const struct division *d, uint32_t site)
+{
+	return site == SCHEDULE_NO_SITE ? RESULT_ROOT : d->schedule->sites.list[site].stack;
+}
+
+static void charge_idle(struct division *d, uint32_t device, enum device_use use, uint32_t site,
+			uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t ns = clip(d, &from_ns, &to_ns);
+
+	if (ns == 0)
+		return;
+	d->times->devices[device].ns[use] += ns;
+	charge_site(d, &(struct charge){.use = use,
+					.stack = stack_of(d, site),
+					.count = 1,
+					.ns = ns,
+					.from_ns = from_ns});
+}
+
+/* ---- host code ---- */
+
+/* Returns the first activity of a thread, in [from, to), that begins at `ns` or later. */
+static uint64_t first_from(const struct schedule_activity *list, uint64_t from, uint64_t to,
+			   uint64_t ns)
+{
+	while (from < to) {
+		uint64_t middle = from + (to - from) / 2;
+
+		if (list[middle].start_ns < ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* Notes the thread's samples in a gap of a pool. */
+static void pool_samples(struct division *d, uint32_t site, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct thread_state *t = &d->threads[d->schedule->sites.list[site].thread];
+	uint64_t at = first_from(d->samples, t->sample_from, t->sample_to, from_ns);
+
+	for (; at < t->sample_to && d->samples[at].start_ns < to_ns; at++) {
+		const uint32_t key[] = {site, d->samples[at].stack};
+		uint32_t found =
+			record_get(&d->pooled, &key, &((struct pooled_sample){site, key[1], 0}));
+
+		if (found == RECORD_NONE) {
+			d->has_failed = true;
+			return;
+		}
+		d->pooled.list[found].count++;
+		d->pools[site].samples++;
+	}
+}
+
+/* Charges host code of a thread. It gets a name when all gaps of its pool are known. */
+static void charge_host(struct division *d, uint32_t device, uint32_t site, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	struct pool *pool = &d->pools[site];
+	uint64_t ns = clip(d, &from_ns, &to_ns);
+
+	if (ns == 0)
+		return;
+	d->times->devices[device].ns[USE_HOST] += ns;
+	pool->ns += ns;
+	pool->count++;
+	if (ns > pool->longest_ns) {
+		pool->longest_ns = ns;
+		pool->longest_from_ns = from_ns;
+	}
+	pool_samples(d, site, from_ns, to_ns);
+}
+
+static bool is_loader(const struct result *r, uint32_t stack)
+{
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer)
+		if (loader_names_has(&r->frames[r->stacks[stack].frame]))
+			return true;
+	return false;
+}
+
+/*
+ * Charges the part of a pool that samples stand for. Its samples follow each other from `*at` on.
+ * Returns the rest.
+ */
+static uint64_t charge_sampled(struct division *d, uint32_t site, uint32_t *at, uint64_t *loader_ns)
+{
+	const struct pool *pool = &d->pools[site];
+	double n = (double)pool->samples;
+	double most = (n + 3 * sqrt(n)) * (double)d->result->totals.sample_ns;
+	uint64_t whole = most < (double)pool->ns ? (uint64_t)most : pool->ns, left = whole;
+	uint64_t seen = 0;
+
+	for (; *at < d->pooled.count && d->pooled.list[*at].site == site; ++*at) {
+		const struct pooled_sample *s = &d->pooled.list[*at];
+		struct charge charge = {.use = is_loader(d->result, s->stack) ? USE_LOADER
+									      : USE_HOST,
+					.stack = s->stack,
+					.is_sampled = true,
+					.count = s->count};
+
+		seen += s->count;
+		charge.ns = seen == pool->samples
+				    ? left
+				    : (uint64_t)((double)whole * (double)s->count / n);
+		if (charge.ns > left)
+			charge.ns = left;
+		left -= charge.ns;
+		if (charge.use == USE_LOADER)
+			*loader_ns += charge.ns;
+		charge_site(d, &charge);
+	}
+	return pool->ns - whole;
+}
+
+/* Charges what is left of a pool to its launch. */
+static void charge_unsampled(struct division *d, uint32_t site, uint64_t ns, uint64_t *loader_ns)
+{
+	const struct pool *pool = &d->pools[site];
+	uint64_t loads = d->loader_share > 0 ? (uint64_t)(d->loader_share * (double)ns) : 0;
+	struct charge charge = {
+		.stack = stack_of(d, site), .count = pool->count, .from_ns = pool->longest_from_ns};
+
+	if (loads > ns || is_loader(d->result, charge.stack))
+		loads = ns;
+	*loader_ns += loads;
+	charge.use = USE_LOADER;
+	charge.ns = loads;
+	if (loads)
+		charge_site(d, &charge);
+	charge.use = USE_HOST;
+	charge.ns = ns - loads;
+	if (charge.ns)
+		charge_site(d, &charge);
+}
+
+static bool is_no_host_mark(const char *name)
+{
+	return strcmp(name, PSEUDO_BEFORE_FIRST) == 0 || strcmp(name, PSEUDO_AFTER_LAST) == 0 ||
+	       strcmp(name, PSEUDO_NOT_BEGUN) == 0;
+}
+
+/* Returns true for rows of --idle that tell what a launching thread did between launches. */
+static bool is_host_row(const struct result *r, const struct row *row)
+{
+	uint32_t at = row->stack;
+
+	if (row->kind != ROW_IDLE || at == RESULT_ROOT)
+		return false;
+	for (; at != RESULT_ROOT; at = r->stacks[at].outer) {
+		const struct frame_info *frame = &r->frames[r->stacks[at].frame];
+
+		if (frame->class != CLASS_NATIVE && frame->class != CLASS_PYTHON &&
+		    is_no_host_mark(frame->name))
+			return false;
+	}
+	return true;
+}
+
+/* Finds how much of host code is a loader's, by rows of --idle. */
+static void read_idle_rows(struct division *d)
+{
+	const struct result *r = d->result;
+	uint64_t all = 0, loaders = 0;
+
+	for (uint32_t i = 0; i < r->row_count; i++) {
+		if (!is_host_row(r, &r->rows[i]))
+			continue;
+		saturated_add(&all, r->rows[i].ns);
+		if (is_loader(r, r->rows[i].stack))
+			saturated_add(&loaders, r->rows[i].ns);
+	}
+	d->loader_share = all ? (double)loaders / (double)all : -1;
+}
+
+static int by_site(const void *a, const void *b)
+{
+	const struct pooled_sample *x = a, *y = b;
+	int order = compare_numbers(x->site, y->site);
+
+	return order ? order : compare_numbers(x->stack, y->stack);
+}
+
+/* Names host code, and moves the loaders' part to its own use, in proportion on all devices. */
+static void name_host_code(struct division *d)
+{
+	uint64_t loader_ns = 0, host_ns = 0, moved = 0;
+	uint32_t last = 0, at = 0;
+
+	read_idle_rows(d);
+	if (d->pooled.count > 1)
+		qsort(d->pooled.list, d->pooled.count, sizeof(*d->pooled.list), by_site);
+	for (uint32_t site = 0; site < d->schedule->sites.count; site++) {
+		uint64_t left;
+
+		if (!d->pools[site].ns)
+			continue;
+		left = charge_sampled(d, site, &at, &loader_ns);
+		if (left)
+			charge_unsampled(d, site, left, &loader_ns);
+	}
+	for (uint32_t i = 0; i < d->times->device_count; i++) {
+		host_ns += d->times->devices[i].ns[USE_HOST];
+		if (d->times->devices[i].ns[USE_HOST])
+			last = i;
+	}
+	for (uint32_t i = 0; host_ns && i <= last; i++) {
+		uint64_t *ns = d->times->devices[i].ns, part;
+
+		part = i == last
+			       ? loader_ns - moved
+			       : (uint64_t)((unsigned __int128)loader_ns * ns[USE_HOST] / host_ns);
+		if (part > ns[USE_HOST])
+			part = ns[USE_HOST];
+		ns[USE_HOST] -= part;
+		ns[USE_LOADER] += part;
+		moved += part;
+	}
+}
+
+/* ---- gaps ---- */
+
+/* Finds the end of the thread's last wait between two times. Returns 0 if there is none. */
+static uint64_t wait_between(const struct division *d, const struct thread_state *t,
+			     uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t at = first_from(d->waits, t->wait_from, t->wait_to, to_ns);
+
+	if (at == t->wait_from || d->waits[at - 1].end_ns <= from_ns)
+		return 0;
+	return d->waits[at - 1].end_ns < to_ns ? d->waits[at - 1].end_ns : to_ns;
+}
+
+/*
+ * Charges the part of a gap in which its launch was late. The host part of the gap ends
+ * `latency_ns` after the launch.
+ */
+static void charge_late(struct division *d, uint32_t device, uint32_t site, uint64_t from_ns,
+			uint64_t to_ns, uint64_t launched_ns)
+{
+	const struct device_state *state = &d->devices[device];
+	uint32_t thread = d->schedule->sites.list[site].thread;
+	const struct thread_state *t = &d->threads[thread];
+	uint64_t waited_ns = wait_between(d, t, t->launched_ns, launched_ns), busy_ns;
+	bool is_waited = waited_ns || state->waited_by == thread;
+
+	if (!waited_ns && is_waited)
+		waited_ns = from_ns;
+	if (is_waited) {
+		if (waited_ns < from_ns)
+			waited_ns = from_ns;
+		busy_ns = launched_ns > waited_ns ? launched_ns - waited_ns : 0;
+		if (busy_ns <= DEVICE_TIME_SOON_MAX) {
+			charge_idle(d, device, USE_SYNCHRONIZING, site, from_ns, to_ns);
+			return;
+		}
+		charge_idle(d, device, USE_SYNCHRONIZING, site, from_ns, waited_ns);
+		charge_host(d, device, site, waited_ns, to_ns);
+		return;
+	}
+	busy_ns = t->launched_ns && t->launched_ns < launched_ns ? launched_ns - t->launched_ns : 0;
+	if (t->launched_ns ? busy_ns <= t->soon_ns : launched_ns - from_ns <= DEVICE_TIME_SOON_MAX)
+		charge_idle(d, device, USE_LAUNCHING, site, from_ns, to_ns);
+	else
+		charge_host(d, device, site, from_ns, to_ns);
+}
+
+/* Charges the gap [from, to), which operation `o` ended. */
+static void charge_gap(struct division *d, const struct scheduled_operation *o, uint64_t from_ns)
+{
+	const struct device_state *state = &d->devices[o->device];
+	uint64_t launched_ns, arrived_ns;
+
+	if (!state->is_used) {
+		use_time(d, o->device, USE_START_UP, from_ns, o->start_ns);
+		return;
+	}
+	if (o->site == SCHEDULE_NO_SITE) {
+		charge_idle(d, o->device, USE_UNKNOWN, o->site, from_ns, o->start_ns);
+		return;
+	}
+	launched_ns =
+		o->lag_ns < UINT32_MAX && o->lag_ns < o->start_ns ? o->start_ns - o->lag_ns : 0;
+	arrived_ns = launched_ns ? launched_ns + state->latency_ns : 0;
+	if (o->lag_ns <= LATENCY_SLACK * state->latency_ns)
+		arrived_ns = o->start_ns; /* it started as soon as it could */
+	if (arrived_ns > o->start_ns)
+		arrived_ns = o->start_ns;
+	if (arrived_ns > from_ns)
+		charge_late(d, o->device, o->site, from_ns, arrived_ns, launched_ns);
+	else
+		arrived_ns = from_ns;
+	charge_idle(d, o->device, USE_QUEUED, o->site, arrived_ns, o->start_ns);
+}
+
+/* Divides the time of a device up to the start of `o`. NULL: up to the end of the range. */
+static void advance(struct division *d, uint32_t device, const struct scheduled_operation *o)
+{
+	static const enum device_use order[WORK_USES] = {[WORK_COMPUTES] = USE_COMPUTING,
+							 [WORK_COMMUNICATES] = USE_COLLECTIVES,
+							 [WORK_COPIES] = USE_COPIES,
+							 [WORK_WAITS] = USE_RANK};
+	struct device_state *s = &d->devices[device];
+	uint64_t to_ns = o ? o->start_ns : d->times->to_ns;
+
+	for (int use = 0; use < WORK_USES && s->at_ns < to_ns; use++) {
+		uint64_t end_ns = s->end_ns[use] < to_ns ? s->end_ns[use] : to_ns;
+
+		if (end_ns <= s->at_ns)
+			continue;
+		use_time(d, device, order[use], s->at_ns, end_ns);
+		s->at_ns = end_ns;
+	}
+	if (s->at_ns >= to_ns)
+		return;
+	if (o)
+		charge_gap(d, o, s->at_ns);
+	else
+		use_time(d, device, s->is_used ? USE_ENDING : USE_START_UP, s->at_ns, to_ns);
+	s->at_ns = to_ns;
+}
+
+static void run_operation(struct division *d, const struct scheduled_operation *o)
+{
+	struct device_state *s = &d->devices[o->device];
+	uint64_t end_ns = scheduled_end_ns(o), launched_ns;
+	uint32_t thread = o->site == SCHEDULE_NO_SITE ? SCHEDULE_NO_SITE
+						      : d->schedule->sites.list[o->site].thread;
+
+	if (s->end_ns[o->use] < end_ns)
+		s->end_ns[o->use] = end_ns;
+	if (s->last_end_ns <= end_ns) {
+		s->last_end_ns = end_ns;
+		s->waited_by = o->is_waited ? thread : SCHEDULE_NO_SITE;
+	}
+	s->is_used = true;
+	if (thread == SCHEDULE_NO_SITE || o->lag_ns == UINT32_MAX)
+		return;
+	launched_ns = o->lag_ns < o->start_ns ? o->start_ns - o->lag_ns : 0;
+	if (d->threads[thread].launched_ns < launched_ns)
+		d->threads[thread].launched_ns = launched_ns;
+}
+
+/* ---- preparations ---- */
+
+/* Finds the usual time between launches of each thread, and the launch latency of each device. */
+static bool measure_times(struct division *d)
+{
+	const struct operation_schedule *s = d->schedule;
+	struct time_histogram *intervals = calloc(s->threads.count + 1u, sizeof(*intervals));
+	struct time_histogram *lags = calloc(s->device_count + 1u, sizeof(*lags));
+	bool has_memory = intervals && lags;
+
+	for (uint64_t i = 0; has_memory && i < s->count; i++) {
+		const struct scheduled_operation *o = &s->list[i];
+		struct thread_state *t;
+		uint64_t launched_ns;
+
+		if (o->site == SCHEDULE_NO_SITE || o->lag_ns == UINT32_MAX)
+			continue;
+		t = &d->threads[s->sites.list[o->site].thread];
+		launched_ns = o->lag_ns < o->start_ns ? o->start_ns - o->lag_ns : 0;
+		if (launched_ns <= t->launched_ns)
+			continue;
+		if (t->launched_ns)
+			histogram_add(&intervals[s->sites.list[o->site].thread],
+				      launched_ns - t->launched_ns);
+		t->launched_ns = launched_ns;
+		histogram_add(&lags[o->device], o->lag_ns);
+	}
+	for (uint32_t i = 0; has_memory && i < s->threads.count; i++) {
+		uint64_t soon_ns = SOON_INTERVALS * histogram_quantile(&intervals[i], 500);
+
+		d->threads[i].launched_ns = 0;
+		if (soon_ns < DEVICE_TIME_SOON_MIN)
+			soon_ns = DEVICE_TIME_SOON_MIN;
+		d->threads[i].soon_ns =
+			soon_ns < DEVICE_TIME_SOON_MAX ? soon_ns : DEVICE_TIME_SOON_MAX;
+	}
+	for (uint32_t i = 0; has_memory && i < s->device_count; i++) {
+		uint64_t ns = histogram_quantile(&lags[i], LATENCY_PERMILLE);
+
+		d->devices[i].latency_ns = ns < LATENCY_MAX ? ns : LATENCY_MAX;
+	}
+	free(intervals);
+	free(lags);
+	return has_memory;
+}
+
+/* Returns a copy of activities by thread, in order of time. NULL if out of memory. */
+static struct schedule_activity *by_thread(const struct schedule_activity *list, uint64_t count,
+					   struct thread_state *threads, uint32_t thread_count,
+					   size_t from_offset)
+{
+	struct schedule_activity *copy = malloc((count + 1) * sizeof(*copy));
+	uint64_t *next = calloc(thread_count + 1u, sizeof(*next));
+	uint64_t at = 0;
+
+	if (copy && next) {
+		for (uint64_t i = 0; i < count; i++)
+			next[list[i].thread + 1]++;
+		for (uint32_t i = 0; i < thread_count; i++) {
+			uint64_t *ends = (uint64_t *)((char *)&threads[i] + from_offset);
+
+			ends[0] = at;
+			at += next[i + 1];
+			ends[1] = at;
+			next[i + 1] = at;
+		}
+		for (uint64_t i = 0; i < count; i++)
+			copy[next[list[i].thread]++] = list[i];
+		free(next);
+		return copy;
+	}
+	free(copy);
+	free(next);
+	return NULL;
+}
+
+static bool prepare(struct division *d)
+{
+	const struct operation_schedule *s = d->schedule;
+
+	d->times->devices = calloc(s->device_count + 1u, sizeof(*d->times->devices));
+	d->threads = calloc(s->threads.count + 1u, sizeof(*d->threads));
+	d->devices = calloc(s->device_count + 1u, sizeof(*d->devices));
+	d->pools = calloc(s->sites.count + 1u, sizeof(*d->pools));
+	if (!d->times->devices || !d->threads || !d->devices || !d->pools)
+		return false;
+	d->times->device_count = s->device_count;
+	for (uint32_t i = 0; i < s->device_count; i++) {
+		d->times->devices[i].device = s->devices[i];
+		d->devices[i].at_ns = d->times->from_ns;
+		d->devices[i].waited_by = SCHEDULE_NO_SITE;
+	}
+	d->samples = by_thread(s->samples, s->sample_count, d->threads, s->threads.count,
+			       offsetof(struct thread_state, sample_from));
+	d->waits = by_thread(s->waits, s->wait_count, d->threads, s->threads.count,
+			     offsetof(struct thread_state, wait_from));
+	return d->samples && d->waits && measure_times(d);
+}
+
+/* Orders by time, the longest first, then by stack, so that outputs are reproducible. */
+static int by_length(const void *a, const void *b)
+{
+	const struct idle_site *x = a, *y = b;
+	int order = compare_numbers(y->ns, x->ns);
+
+	order = order ? order : compare_numbers(x->use, y->use);
+	return order ? order : compare_numbers(x->stack, y->stack);
+}
+
+int device_times_divide(struct device_times *times, const struct operation_schedule *schedule,
+			const struct result *result, uint64_t from_ns, uint64_t to_ns)
+{
+	struct division d = {.times = times, .schedule = schedule, .result = result};
+
+	memset(times, 0, sizeof(*times));
+	times->from_ns = from_ns;
+	times->to_ns = to_ns > from_ns ? to_ns : from_ns;
+	d.has_failed = !prepare(&d);
+	for (uint64_t i = 0; !d.has_failed && i < schedule->count; i++) {
+		const struct scheduled_operation *o = &schedule->list[i];
+
+		advance(&d, o->device, o);
+		run_operation(&d, o);
+	}
+	for (uint32_t i = 0; !d.has_failed && i < times->device_count; i++)
+		advance(&d, i, NULL);
+	if (!d.has_failed)
+		name_host_code(&d);
+	if (times->sites.count > 1)
+		qsort(times->sites.list, times->sites.count, sizeof(*times->sites.list), by_length);
+	free(d.threads);
+	free(d.devices);
+	free(d.samples);
+	free(d.waits);
+	free(d.pools);
+	record_set_release(&d.pooled.set);
+	return d.has_failed ? -ENOMEM : 0;
+}
+
+void device_times_release(struct device_times *times)
+{
+	free(times->devices);
+	record_set_release(&times->sites.set);
+	memset(times, 0, sizeof(*times));
+}
+
+uint64_t device_times_sum(const struct device_times *times, enum device_use use)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < times->device_count; i++)
+		ns += times->devices[i].ns[use];
+	return ns;
+}
+
+uint64_t device_times_whole(const struct device_times *times)
+{
+	return (times->to_ns - times->from_ns) * times->device_count;
+}

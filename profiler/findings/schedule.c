@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/findings/schedule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_trace/wire/gpu_work.h"
+#include "profiler/model/launch_index.h"
+#include "profiler/shape/rank_waits.h"
+#include "profiler/tables/busy.h"
+#include "profiler/tables/collectives.h"
+#include "symbolize/util/array.h"
+#include "symbolize/util/time_sort.h"
+
+#define NO_THREAD UINT32_MAX
+#define NO_DEVICE UINT16_MAX
+
+typedef RECORD_SET(struct schedule_thread) thread_set;
+
+/* Makes room in an array that may have more than 2^32 bytes. Returns 0, -E2BIG or -ENOMEM. */
+static int make_room(void *array, uint64_t count, uint64_t *capacity, size_t size)
+{
+	uint64_t wanted = *capacity ? *capacity + *capacity / 2 : 1024;
+	void **list = array, *grown;
+
+	if (count < *capacity)
+		return 0;
+	if (count >= SCHEDULE_MAX)
+		return -E2BIG;
+	grown = realloc(*list, wanted * size);
+	if (!grown)
+		return -ENOMEM;
+	*list = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+/* ---- places ---- */
+
+/* The thread of each place, and the device. Both are looked up once for a place. */
+struct place_maps {
+	const struct result *result;
+	uint32_t *threads; /* by place: number + 1; 0: not looked up yet */
+	uint16_t *devices; /* by place */
+};
+
+static const struct place *place_of(const struct result *r, struct place_id id)
+{
+	return id.number < r->place_count ? &r->places[id.number] : NULL;
+}
+
+static bool place_maps_begin(struct place_maps *maps, const struct result *result)
+{
+	*maps = (struct place_maps){.result = result,
+				    .threads = calloc(result->place_count + 1u, sizeof(uint32_t))};
+	return maps->threads;
+}
+
+static void place_maps_release(struct place_maps *maps)
+{
+	free(maps->threads);
+	free(maps->devices);
+}
+
+/* Returns the number of a place's thread, NO_THREAD if it is unknown or out of memory. */
+static uint32_t thread_of(struct place_maps *maps, thread_set *threads, struct place_id id)
+{
+	const struct place *place = place_of(maps->result, id);
+	uint32_t at;
+
+	if (!place || place->part[PLACE_PROCESS] == PLACE_UNKNOWN)
+		return NO_THREAD;
+	if (!maps->threads[id.number]) {
+		const struct schedule_thread thread = {place->part[PLACE_PROCESS],
+						       place->part[PLACE_THREAD]};
+
+		at = record_get(threads, &thread, &thread);
+		if (at == RECORD_NONE)
+			return NO_THREAD;
+		maps->threads[id.number] = at + 1;
+	}
+	return maps->threads[id.number] - 1;
+}
+
+/* ---- launches ---- */
+
+struct launch_reading {
+	struct launch_schedule *schedule;
+	const struct result *result;
+	struct place_maps maps;
+	struct launch_index index; /* `stack` is the number of the launch */
+};
+
+static uint32_t token_of(struct launch_schedule *s, uint32_t stack, uint32_t frame)
+{
+	const struct schedule_token token = {stack, frame};
+
+	return record_get(&s->tokens, &token, &token);
+}
+
+static int add_launch(struct launch_reading *r, const struct timeline_record *record)
+{
+	struct launch_schedule *s = r->schedule;
+	const struct place *place = place_of(r->result, record->place);
+	uint32_t thread = thread_of(&r->maps, (thread_set *)&s->threads, record->place);
+	uint32_t token = token_of(s, result_record_stack(r->result, record), SCHEDULE_NO_FRAME);
+	int err = make_room(&s->list, s->count, &s->capacity, sizeof(*s->list));
+
+	if (err || token == RECORD_NONE)
+		return err ? err : -ENOMEM;
+	if (thread == NO_THREAD)
+		return 0;
+	err = launch_index_add(&r->index, place->part[PLACE_PROCESS], record->correlation,
+			       record->start_ns, thread, (uint32_t)s->count);
+	s->list[s->count++] = (struct step_launch){record->start_ns, token, thread};
+	return err;
+}
+
+/* Tells launches of different kernels from one stack apart, by the first kernel of each. */
+static int refine_launch(struct launch_reading *r, const struct timeline_record *record)
+{
+	struct launch_schedule *s = r->schedule;
+	const struct place *place = place_of(r->result, record->place);
+	const struct indexed_launch *found;
+	struct step_launch *launch;
+	uint32_t stack, token;
+
+	if (record->work != GPU_WORK_KERNEL || record->graph_node || !place)
+		return 0;
+	found = launch_index_find(&r->index, place->part[PLACE_PROCESS], record->correlation);
+	stack = result_work_stack(r->result, result_record_stack(r->result, record));
+	if (!found || stack == RESULT_ROOT)
+		return 0;
+	launch = &s->list[found->stack];
+	if (s->tokens.list[launch->token].frame != SCHEDULE_NO_FRAME)
+		return 0;
+	token = token_of(s, s->tokens.list[launch->token].stack, r->result->stacks[stack].frame);
+	if (token == RECORD_NONE)
+		return -ENOMEM;
+	launch->token = token;
+	return 0;
+}
+
+/* Calls `add` for each record. Returns 0, its error, or that of reading. */
+static int read_records(const struct result *result,
+			int (*add)(void *context, const struct timeline_record *record),
+			void *context)
+{
+	struct timeline_reader *reader = timeline_reader_new(result->timeline);
+	const struct timeline_record *record;
+	int err = 0, more = 0;
+
+	if (!reader)
+		return -errno;
+	while (!err && (more = timeline_reader_next(reader, &record)) == 1)
+		err = add(context, record);
+	timeline_reader_free(reader);
+	return err ? err : more;
+}
+
+static int add_to_launches(void *context, const struct timeline_record *record)
+{
+	if (record->kind == TIMELINE_LAUNCH)
+		return add_launch(context, record);
+	return record->kind == TIMELINE_GPU_OPERATION ? refine_launch(context, record) : 0;
+}
+
+int launch_schedule_read(struct launch_schedule *schedule, const struct result *result)
+{
+	struct launch_reading r = {.schedule = schedule, .result = result};
+	int err = -ENOMEM;
+
+	memset(schedule, 0, sizeof(*schedule));
+	if (place_maps_begin(&r.maps, result))
+		err = read_records(result, add_to_launches, &r);
+	place_maps_release(&r.maps);
+	launch_index_release(&r.index);
+	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));
+	if (err)
+		launch_schedule_release(schedule);
+	return err;
+}
+
+void launch_schedule_release(struct launch_schedule *s)
+{
+	free(s->list);
+	record_set_release(&s->threads.set);
+	record_set_release(&s->tokens.set);
+	memset(s, 0, sizeof(*s));
+}
+
+/* ---- operations ---- */
+
+struct operation_reading {
+	struct operation_schedule *schedule;
+	const struct result *result;
+	struct place_maps maps;
+	struct launch_index index;
+	bool *is_nccl;            /* by frame */
+	struct rank_waits *waits; /* NULL unless ranks are merged */
+	uint64_t number, next;    /* of the record, and of the next one */
+};
+
+/* Finds the devices. Equal devices of several processes are one. */
+static bool find_devices(struct operation_reading *r)
+{
+	const struct result *result = r->result;
+	struct operation_schedule *s = r->schedule;
+	uint32_t *first = busy_devices_of_places(result);
+
+	r->maps.devices = malloc((result->place_count + 1u) * sizeof(*r->maps.devices));
+	s->devices = calloc(result->device_count + 1u, sizeof(*s->devices));
+	for (uint32_t i = 0; first && r->maps.devices && s->devices && i < result->place_count;
+	     i++) {
+		uint32_t at = 0;
+
+		r->maps.devices[i] = NO_DEVICE;
+		if (first[i] == BUSY_NO_DEVICE)
+			continue;
+		while (at < s->device_count && s->devices[at] != &result->devices[first[i]])
+			at++;
+		if (at == s->device_count && at < NO_DEVICE)
+			s->devices[s->device_count++] = &result->devices[first[i]];
+		r->maps.devices[i] = at < NO_DEVICE ? (uint16_t)at : NO_DEVICE;
+	}
+	free(first);
+	return first && r->maps.devices && s->devices;
+}
+
+static bool use_of(const struct operation_reading *r, const struct timeline_record *record,
+		   enum work_use *use)
+{
+	const struct result *result = r->result;
+	uint32_t stack;
+
+	if (gpu_work_is_copy(record->work) || record->work == GPU_WORK_MEMSET ||
+	    (gpu_work_has_no_launch(record->work) && record->work != GPU_WORK_DEVICE_GRAPH &&
+	     !gpu_work_is_stall(record->work)) ||
+	    record->work == GPU_WORK_DECOMPRESS) {
+		*use = WORK_COPIES;
+		return !gpu_work_is_instant(record->work);
+	}
+	if (record->work == GPU_WORK_KERNEL) {
+		stack = result_work_stack(result, result_record_stack(result, record));
+		*use = stack != RESULT_ROOT && r->is_nccl[result->stacks[stack].frame]
+			       ? WORK_COMMUNICATES
+			       : WORK_COMPUTES;
+		return true;
+	}
+	*use = WORK_COMPUTES;
+	return record->work == GPU_WORK_GRAPH || record->work == GPU_WORK_DEVICE_GRAPH;
+}
+
+static void set_launch(struct operation_reading *r, const struct timeline_record *record,
+		       struct scheduled_operation *o)
+{
+	const struct place *place = place_of(r->result, record->place);
+	const struct indexed_launch *found =
+		place ? launch_index_find(&r->index, place->part[PLACE_PROCESS],
+					  record->correlation)
+		      : NULL;
+	struct schedule_site site;
+
+	o->site = SCHEDULE_NO_SITE;
+	if (!found || gpu_work_has_no_launch(record->work)) {
+		r->schedule->without_launch++;
+		return;
+	}
+	site = (struct schedule_site){found->thread, found->stack};
+	o->site = record_get(&r->schedule->sites, &site, &site);
+	if (found->start_ns < record->start_ns)
+		o->lag_ns = record->start_ns - found->start_ns < UINT32_MAX
+				    ? (uint32_t)(record->start_ns - found->start_ns)
+				    : UINT32_MAX;
+}
+
+/* Adds `left` ns of an operation, in parts that fit. The last part's end becomes the start. */
+static int add_parts(struct operation_schedule *s, struct scheduled_operation *o, uint64_t left)
+{
+	int err = 0;
+
+	while (!err && left > 0) {
+		o->duration_ns = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+		left -= o->duration_ns;
+		err = make_room(&s->list, s->count, &s->capacity, sizeof(*s->list));
+		if (!err)
+			s->list[s->count++] = *o;
+		o->start_ns += o->duration_ns;
+		o->lag_ns = UINT32_MAX; /* the rest follows at once */
+	}
+	return err;
+}
+
+static int add_operation(struct operation_reading *r, const struct timeline_record *record)
+{
+	struct operation_schedule *s = r->schedule;
+	struct scheduled_operation o = {.start_ns = record->start_ns,
+					.is_waited = record->is_waited};
+	uint64_t all_ns = timeline_end_ns(record) - record->start_ns, waits_ns;
+	enum work_use use;
+	uint32_t rank;
+	int err;
+
+	if (record->place.number >= r->result->place_count || all_ns == 0 ||
+	    r->maps.devices[record->place.number] == NO_DEVICE || !use_of(r, record, &use))
+		return 0;
+	waits_ns = r->waits ? rank_waits_next(r->waits, r->number, &rank) : 0;
+	if (waits_ns > all_ns)
+		waits_ns = all_ns;
+	o.device = r->maps.devices[record->place.number];
+	set_launch(r, record, &o);
+	o.use = WORK_WAITS;
+	err = add_parts(s, &o, waits_ns);
+	o.use = (uint8_t)use;
+	return err ? err : add_parts(s, &o, all_ns - waits_ns);
+}
+
+static int index_launch(struct operation_reading *r, const struct timeline_record *record)
+{
+	const struct place *place = place_of(r->result, record->place);
+	uint32_t thread = thread_of(&r->maps, (thread_set *)&r->schedule->threads, record->place);
+
+	if (thread != NO_THREAD)
+		return launch_index_add(&r->index, place->part[PLACE_PROCESS], record->correlation,
+					record->start_ns, thread,
+					result_record_stack(r->result, record));
+	return 0;
+}
+
+/* Adds a sample or a wait of any thread. */
+static int add_activity(struct operation_reading *r, const struct timeline_record *record,
+			struct schedule_activity **list, uint64_t *count, uint64_t *capacity)
+{
+	uint32_t thread = thread_of(&r->maps, (thread_set *)&r->schedule->threads, record->place);
+	int err = make_room(list, *count, capacity, sizeof(**list));
+
+	if (err || thread == NO_THREAD)
+		return err;
+	(*list)[(*count)++] =
+		(struct schedule_activity){record->start_ns, timeline_end_ns(record), thread,
+					   result_record_stack(r->result, record)};
+	return 0;
+}
+
+static int add_to_operations(void *context, const struct timeline_record *record)
+{
+	struct operation_reading *r = context;
+	struct operation_schedule *s = r->schedule;
+
+	r->number = r->next++;
+	switch (record->kind) {
+	case TIMELINE_LAUNCH:
+		return index_launch(r, record);
+	case TIMELINE_GPU_OPERATION:
+		return add_operation(r, record);
+	case TIMELINE_CPU_SAMPLE:
+		return add_activity(r, record, &s->samples, &s->sample_count, &s->sample_capacity);
+	case TIMELINE_WAIT:
+		return add_activity(r, record, &s->waits, &s->wait_count, &s->wait_capacity);
+	default:
+		return 0;
+	}
+}
+
+int operation_schedule_read(struct operation_schedule *schedule, const struct result *result)
+{
+	struct operation_reading r = {
+		.schedule = schedule,
+		.result = result,
+		.is_nccl = calloc(result->frame_count + (size_t)1, sizeof(bool)),
+	};
+	int err = -ENOMEM;
+
+	memset(schedule, 0, sizeof(*schedule));
+	for (uint32_t i = 0; r.is_nccl && i < result->frame_count; i++)
+		r.is_nccl[i] = collectives_is_nccl(&result->frames[i]);
+	if (result->rank_count)
+		r.waits = rank_waits_new(result, NULL);
+	if (r.is_nccl && place_maps_begin(&r.maps, result) && find_devices(&r))
+		err = read_records(result, add_to_operations, &r);
+	place_maps_release(&r.maps);
+	launch_index_release(&r.index);
+	rank_waits_free(r.waits);
+	free(r.is_nccl);
+	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));
+	time_sort(schedule->samples, schedule->sample_count, sizeof(*schedule->samples));
+	time_sort(schedule->waits, schedule->wait_count, sizeof(*schedule->waits));
+	if (err)
+		operation_schedule_release(schedule);
+	return err;
+}
+
+void operation_schedule_release(struct operation_schedule *s)
+{
+	free(s->list);
+	free(s->devices);
+	free(s->samples);
+	free(s->waits);
+	record_set_release(&s->threads.set);
+	record_set_release(&s->sites.set);
+	memset(s, 0, sizeof(*s));
+}

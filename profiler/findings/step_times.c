@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/findings/step_times.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/time_sort.h"
+
+/* Returns the median of times, which it sorts. */
+static uint64_t median_of(uint64_t *ns, uint32_t count)
+{
+	time_sort(ns, count, sizeof(*ns));
+	return ns[count / 2];
+}
+
+/* Returns how much longer the last tenth is than the first. Sorts parts of the times. */
+static double drift_of(uint64_t *ns, uint32_t count)
+{
+	uint32_t part = count / 10;
+	uint64_t first, last;
+
+	if (part < 3)
+		return 0;
+	first = median_of(ns, part);
+	last = median_of(ns + count - part, part);
+	return first ? (double)last / (double)first - 1 : 0;
+}
+
+int step_times_measure(struct step_times *times, const struct step_series *series)
+{
+	uint32_t count = series->count - series->warm_up;
+	uint64_t *ns = malloc((count + (size_t)1) * sizeof(*ns));
+
+	memset(times, 0, sizeof(*times));
+	if (!ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t *start = &series->starts_ns[series->warm_up + i];
+
+		ns[i] = start[1] - start[0];
+		if (ns[i] > times->slowest_ns) {
+			times->slowest_ns = ns[i];
+			times->slowest = series->warm_up + i;
+		}
+	}
+	if (count) {
+		times->drift = drift_of(ns, count);
+		times->median_ns = median_of(ns, count);
+		times->fastest_ns = ns[0];
+		times->p10_ns = ns[count / 10];
+		times->p90_ns = ns[count - 1 - count / 10];
+	}
+	free(ns);
+	return 0;
+}
