@@ -11,6 +11,7 @@
 #include "profiler/commands/compare.h"
 #include "profiler/commands/open_outputs.h"
 #include "profiler/commands/push.h"
+#include "profiler/findings/findings.h"
 #include "profiler/formats/spans.h"
 #include "profiler/model/memory_use.h"
 #include "profiler/report/report_tables_print.h"
@@ -32,9 +33,19 @@ unsigned int deliver_needs(const struct options *o)
 			: 0);
 }
 
+/* Returns whether the user sees the losses of a timeline, because more than findings uses it. */
+bool deliver_shows_timeline(const struct options *o)
+{
+	return deliver_needs(o) & NEEDS_TIMELINE || o->report || o->baselines.count > 0;
+}
+
 unsigned int deliver_wants(const struct options *o)
 {
-	return deliver_needs(o) | (o->report || o->baselines.count > 0 ? NEEDS_TIMELINE : 0);
+	unsigned int needs = deliver_needs(o);
+
+	return deliver_shows_timeline(o) || needs & USES_TIMELINE || o->level >= LOG_NORMAL
+		       ? needs | NEEDS_TIMELINE
+		       : needs;
 }
 
 uint32_t deliver_place_mask(const struct options *o)
@@ -160,6 +171,7 @@ static bool shrink(struct shrinkable *s, struct timeline *timeline, int beside)
 struct delivered {
 	struct shrinkable run, shown; /* `shown.result` is the input of the view */
 	struct view *view;            /* NULL if the run is shown unchanged */
+	struct findings *findings;    /* of what is shown */
 	struct weighed weighed;
 };
 
@@ -359,7 +371,18 @@ static void report_top(struct log *log, const struct options *o, const struct re
 	} else if (top_is_on_terminal() && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width(TOP_WIDTH));
 	report_tables_print(o->report ? &loud : log, result, top_width(TOP_WIDTH),
-			    top_is_on_terminal());
+			    top_is_on_terminal(), o->report);
+}
+
+/* Makes the findings of what is shown. Without memory there are none. */
+static void make_findings(struct delivered *d)
+{
+	if (d->shown.result.weight)
+		return; /* rows have no times */
+	d->findings = findings_new(d->view ? view_result(d->view) : &d->shown.result);
+	d->shown.result.findings = d->findings;
+	if (d->view)
+		view_set_findings(d->view, d->findings);
 }
 
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
@@ -383,6 +406,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		weighed_release(&d.weighed);
 		return EXIT_PROFILER_FAILED;
 	}
+	make_findings(&d);
 	if (d.view) {
 		shown = view_result(d.view);
 		report_own_code(log, o, result, d.view);
@@ -429,6 +453,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (!status)
 		status = compare_with_baselines(log, o, shown, outputs);
 	view_free(d.view);
+	findings_free(d.findings);
 	weighed_release(&d.weighed);
 	return status;
 }

@@ -16,13 +16,18 @@
 #include "profiler/run/helper.h"
 #include "profiler/run/supervisor.h"
 
+#define DELIVER_FINDINGS_RECORDS (UINT64_C(1) << 23) /* 470 MB */
+
 /*
  * Return masks of enum writer_needs, and of parts of places (places.h).
  *   deliver_needs: required by outputs and the view
- *   deliver_wants: also what the report can use
+ *   deliver_wants: also what the report and findings can use
+ * deliver_shows_timeline returns false if findings alone use the timeline. Then it is bounded by
+ * DELIVER_FINDINGS_RECORDS, and a longer one is dropped: nothing that the user asked for is lost.
  */
 unsigned int deliver_needs(const struct options *options);
 unsigned int deliver_wants(const struct options *options);
+bool deliver_shows_timeline(const struct options *options);
 uint32_t deliver_place_mask(const struct options *options);
 
 /*

@@ -172,13 +172,22 @@ static void report_cost(struct run *r, const struct totals *totals, const struct
 		    now.own_memory_bytes >> 20);
 }
 
-/* Completes the timeline and copies its losses to the ledger. */
-static void finish_timeline(struct run *r, struct ledger *ledger)
+/*
+ * Completes the timeline and copies its losses to the ledger. Returns false if the timeline is for
+ * findings alone and incomplete: then nothing uses it.
+ */
+static bool finish_timeline(struct run *r, struct ledger *ledger)
 {
+	struct timeline_stats stats;
+
 	if (!r->timeline)
-		return;
+		return true;
 	timeline_finish(r->timeline);
-	ledger->timeline = timeline_stats(r->timeline);
+	stats = timeline_stats(r->timeline);
+	if (timeline_keeps(r->timeline) && stats.lost && !deliver_shows_timeline(r->options))
+		return false;
+	ledger->timeline = stats;
+	return true;
 }
 
 /*
@@ -203,7 +212,8 @@ static int finish(struct run *r, struct session *session, int status)
 	bool wrote_metrics;
 	int failed;
 
-	finish_timeline(r, collect_ledger(session_collect(session)));
+	if (!finish_timeline(r, collect_ledger(session_collect(session))))
+		collected.timeline = NULL;
 	if (r->spans.live)
 		hand_over_spans(r, &collected, 0);
 	wrote_metrics = metrics_file_end(&r->metrics, &collected);
@@ -269,10 +279,11 @@ static bool open_idle_store(struct run *r)
  */
 static bool open_kept_timeline(struct run *r)
 {
+	const struct timeline_limits few = {DELIVER_FINDINGS_RECORDS, TIMELINE_SHAPES};
 	char folder[OUTPUTS_FOLDER_BYTES];
 
 	open_outputs_folder(&r->outputs, folder);
-	r->timeline = timeline_new(folder, NULL);
+	r->timeline = timeline_new(folder, deliver_shows_timeline(r->options) ? NULL : &few);
 	if (r->timeline)
 		return true;
 	if (deliver_needs(r->options) & NEEDS_TIMELINE)

@@ -11,6 +11,7 @@
 #include "symbolize/util/time_sort.h"
 
 #define SOON_INTERVALS 8
+#define WAIT_SLACK 20000u    /* ns; the clocks of work and of waits differ, and threads wake up */
 #define LATENCY_MAX 200000u  /* ns; longer times are no latency of a launch */
 #define LATENCY_SLACK 3u     /* launches start within this many latencies */
 #define LATENCY_PERMILLE 50u /* the latency is this quantile of all */
@@ -142,6 +143,7 @@ struct division {
 	struct schedule_activity *samples, *waits; /* by thread, then in order of time */
 	struct pool *pools;                        /* by site of the schedule: host code */
 	RECORD_SET(struct pooled_sample) pooled;
+	const bool *is_own;  /* by frame of the result */
 	double loader_share; /* of host code, by rows of --idle; below 0: unknown */
 	bool has_failed;
 };
@@ -271,11 +273,17 @@ static void charge_host(struct division *d, uint32_t device, uint32_t site, uint
 	pool_samples(d, site, from_ns, to_ns);
 }
 
-static bool is_loader(const struct result *r, uint32_t stack)
+static bool is_loader(const struct division *d, uint32_t stack)
 {
-	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer)
-		if (loader_names_has(&r->frames[r->stacks[stack].frame]))
+	const struct result *r = d->result;
+
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer) {
+		uint32_t frame = r->stacks[stack].frame;
+
+		if (loader_names_library(&r->frames[frame]) ||
+		    (d->is_own[frame] && loader_names_function(&r->frames[frame])))
 			return true;
+	}
 	return false;
 }
 
@@ -293,8 +301,7 @@ static uint64_t charge_sampled(struct division *d, uint32_t site, uint32_t *at, 
 
 	for (; *at < d->pooled.count && d->pooled.list[*at].site == site; ++*at) {
 		const struct pooled_sample *s = &d->pooled.list[*at];
-		struct charge charge = {.use = is_loader(d->result, s->stack) ? USE_LOADER
-									      : USE_HOST,
+		struct charge charge = {.use = is_loader(d, s->stack) ? USE_LOADER : USE_HOST,
 					.stack = s->stack,
 					.is_sampled = true,
 					.count = s->count};
@@ -321,7 +328,7 @@ static void charge_unsampled(struct division *d, uint32_t site, uint64_t ns, uin
 	struct charge charge = {
 		.stack = stack_of(d, site), .count = pool->count, .from_ns = pool->longest_from_ns};
 
-	if (loads > ns || is_loader(d->result, charge.stack))
+	if (loads > ns || is_loader(d, charge.stack))
 		loads = ns;
 	*loader_ns += loads;
 	charge.use = USE_LOADER;
@@ -367,7 +374,7 @@ static void read_idle_rows(struct division *d)
 		if (!is_host_row(r, &r->rows[i]))
 			continue;
 		saturated_add(&all, r->rows[i].ns);
-		if (is_loader(r, r->rows[i].stack))
+		if (is_loader(d, r->rows[i].stack))
 			saturated_add(&loaders, r->rows[i].ns);
 	}
 	d->loader_share = all ? (double)loaders / (double)all : -1;
@@ -420,46 +427,68 @@ static void name_host_code(struct division *d)
 
 /* ---- gaps ---- */
 
-/* Finds the end of the thread's last wait between two times. Returns 0 if there is none. */
-static uint64_t wait_between(const struct division *d, const struct thread_state *t,
-			     uint64_t from_ns, uint64_t to_ns)
-{
-	uint64_t at = first_from(d->waits, t->wait_from, t->wait_to, to_ns);
+/* The waits of a thread that end after a gap began. */
+struct gap_waits {
+	uint64_t first, to; /* in the waits */
+	uint64_t ns;        /* of the gap */
+	bool has_any;       /* also one that ended just as the gap began */
+};
 
-	if (at == t->wait_from || d->waits[at - 1].end_ns <= from_ns)
-		return 0;
-	return d->waits[at - 1].end_ns < to_ns ? d->waits[at - 1].end_ns : to_ns;
+/* Finds the waits of a thread in a gap. They do not overlap, so those that matter are the last. */
+static struct gap_waits waits_in(const struct division *d, const struct thread_state *t,
+				 uint64_t from_ns, uint64_t to_ns)
+{
+	struct gap_waits w = {.to = first_from(d->waits, t->wait_from, t->wait_to, to_ns)};
+
+	for (w.first = w.to; w.first > t->wait_from; w.first--) {
+		const struct schedule_activity *wait = &d->waits[w.first - 1];
+		uint64_t from = wait->start_ns > from_ns ? wait->start_ns : from_ns;
+		uint64_t to = wait->end_ns < to_ns ? wait->end_ns : to_ns;
+
+		if (wait->end_ns <= t->launched_ns || wait->end_ns + WAIT_SLACK < from_ns)
+			break;
+		w.has_any = true;
+		w.ns += to > from ? to - from : 0;
+	}
+	return w;
 }
 
-/*
- * Charges the part of a gap in which its launch was late. The host part of the gap ends
- * `latency_ns` after the launch.
- */
-static void charge_late(struct division *d, uint32_t device, uint32_t site, uint64_t from_ns,
-			uint64_t to_ns, uint64_t launched_ns)
+/* Charges waits as synchronizing, and the time between them as host code. */
+static void charge_between_waits(struct division *d, uint32_t device, uint32_t site,
+				 const struct gap_waits *w, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct device_state *state = &d->devices[device];
-	uint32_t thread = d->schedule->sites.list[site].thread;
-	const struct thread_state *t = &d->threads[thread];
-	uint64_t waited_ns = wait_between(d, t, t->launched_ns, launched_ns), busy_ns;
-	bool is_waited = waited_ns || state->waited_by == thread;
+	for (uint64_t i = w->first; i < w->to && from_ns < to_ns; i++) {
+		uint64_t begin = d->waits[i].start_ns > from_ns ? d->waits[i].start_ns : from_ns;
+		uint64_t end = d->waits[i].end_ns < to_ns ? d->waits[i].end_ns : to_ns;
 
-	if (!waited_ns && is_waited)
-		waited_ns = from_ns;
-	if (is_waited) {
-		if (waited_ns < from_ns)
-			waited_ns = from_ns;
-		busy_ns = launched_ns > waited_ns ? launched_ns - waited_ns : 0;
-		if (busy_ns <= DEVICE_TIME_SOON_MAX) {
+		if (begin >= end)
+			continue;
+		charge_host(d, device, site, from_ns, begin);
+		charge_idle(d, device, USE_SYNCHRONIZING, site, begin, end);
+		from_ns = end;
+	}
+	charge_host(d, device, site, from_ns, to_ns);
+}
+
+/* Charges the part of a gap in which its launch was late: until the launching call returned. */
+static void charge_late(struct division *d, const struct scheduled_operation *o, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	uint32_t site = o->site, device = o->device, thread = d->schedule->sites.list[site].thread;
+	const struct thread_state *t = &d->threads[thread];
+	uint64_t launched_ns = scheduled_launch_ns(o), call_end_ns = scheduled_call_end_ns(o);
+	struct gap_waits w = waits_in(d, t, from_ns, launched_ns);
+	uint64_t gap_ns = call_end_ns > from_ns ? call_end_ns - from_ns : 0, since_ns;
+
+	if (w.has_any || d->devices[device].waited_by == thread) {
+		if (gap_ns - w.ns <= DEVICE_TIME_SOON_MAX)
 			charge_idle(d, device, USE_SYNCHRONIZING, site, from_ns, to_ns);
-			return;
-		}
-		charge_idle(d, device, USE_SYNCHRONIZING, site, from_ns, waited_ns);
-		charge_host(d, device, site, waited_ns, to_ns);
+		else
+			charge_between_waits(d, device, site, &w, from_ns, to_ns);
 		return;
 	}
-	busy_ns = t->launched_ns && t->launched_ns < launched_ns ? launched_ns - t->launched_ns : 0;
-	if (t->launched_ns ? busy_ns <= t->soon_ns : launched_ns - from_ns <= DEVICE_TIME_SOON_MAX)
+	since_ns = t->launched_ns < launched_ns ? call_end_ns - t->launched_ns : 0;
+	if (t->launched_ns ? since_ns <= t->soon_ns : gap_ns <= DEVICE_TIME_SOON_MAX)
 		charge_idle(d, device, USE_LAUNCHING, site, from_ns, to_ns);
 	else
 		charge_host(d, device, site, from_ns, to_ns);
@@ -479,15 +508,16 @@ static void charge_gap(struct division *d, const struct scheduled_operation *o, 
 		charge_idle(d, o->device, USE_UNKNOWN, o->site, from_ns, o->start_ns);
 		return;
 	}
-	launched_ns =
-		o->lag_ns < UINT32_MAX && o->lag_ns < o->start_ns ? o->start_ns - o->lag_ns : 0;
+	launched_ns = scheduled_launch_ns(o);
 	arrived_ns = launched_ns ? launched_ns + state->latency_ns : 0;
+	if (launched_ns && arrived_ns < scheduled_call_end_ns(o))
+		arrived_ns = scheduled_call_end_ns(o);
 	if (o->lag_ns <= LATENCY_SLACK * state->latency_ns)
 		arrived_ns = o->start_ns; /* it started as soon as it could */
 	if (arrived_ns > o->start_ns)
 		arrived_ns = o->start_ns;
 	if (arrived_ns > from_ns)
-		charge_late(d, o->device, o->site, from_ns, arrived_ns, launched_ns);
+		charge_late(d, o, from_ns, arrived_ns);
 	else
 		arrived_ns = from_ns;
 	charge_idle(d, o->device, USE_QUEUED, o->site, arrived_ns, o->start_ns);
@@ -536,7 +566,7 @@ static void run_operation(struct division *d, const struct scheduled_operation *
 	s->is_used = true;
 	if (thread == SCHEDULE_NO_SITE || o->lag_ns == UINT32_MAX)
 		return;
-	launched_ns = o->lag_ns < o->start_ns ? o->start_ns - o->lag_ns : 0;
+	launched_ns = scheduled_launch_ns(o);
 	if (d->threads[thread].launched_ns < launched_ns)
 		d->threads[thread].launched_ns = launched_ns;
 }
@@ -559,7 +589,7 @@ static bool measure_times(struct division *d)
 		if (o->site == SCHEDULE_NO_SITE || o->lag_ns == UINT32_MAX)
 			continue;
 		t = &d->threads[s->sites.list[o->site].thread];
-		launched_ns = o->lag_ns < o->start_ns ? o->start_ns - o->lag_ns : 0;
+		launched_ns = scheduled_launch_ns(o);
 		if (launched_ns <= t->launched_ns)
 			continue;
 		if (t->launched_ns)
@@ -651,9 +681,11 @@ static int by_length(const void *a, const void *b)
 }
 
 int device_times_divide(struct device_times *times, const struct operation_schedule *schedule,
-			const struct result *result, uint64_t from_ns, uint64_t to_ns)
+			const struct result *result, const bool *is_own, uint64_t from_ns,
+			uint64_t to_ns)
 {
-	struct division d = {.times = times, .schedule = schedule, .result = result};
+	struct division d = {
+		.times = times, .schedule = schedule, .result = result, .is_own = is_own};
 
 	memset(times, 0, sizeof(*times));
 	times->from_ns = from_ns;

@@ -22,8 +22,8 @@
  * Host code is named by CPU samples of the launching thread in such gaps. A sample stands for at
  * most a probable time, as in idle_gaps.h. Time without samples is off the CPU, or too short for
  * samples: it is charged to the launch that ended the gap. With --idle, rows of idle GPUs tell what
- * the thread did. Host code is a loader if its stack has a known loader of data, or a function
- * called like one (loader_names.h).
+ * the thread did. Host code is a loader if its stack has a known loader of data, or a function of
+ * the user's own that is called like one (loader_names.h).
  *
  * All uses of a device add up to the time range, to the nanosecond.
  */
@@ -84,11 +84,12 @@ struct device_times {
 };
 
 /*
- * Divides the time from `from_ns` to `to_ns`. Returns 0 or -ENOMEM. The caller calls
- * device_times_release() in any case.
+ * Divides the time from `from_ns` to `to_ns`. `is_own`, by frame of the result, tells the user's
+ * own code. Returns 0 or -ENOMEM. The caller calls device_times_release() in any case.
  */
 int device_times_divide(struct device_times *times, const struct operation_schedule *schedule,
-			const struct result *result, uint64_t from_ns, uint64_t to_ns);
+			const struct result *result, const bool *is_own, uint64_t from_ns,
+			uint64_t to_ns);
 void device_times_release(struct device_times *times);
 
 /* Adds up a use over all devices; and all uses. */

@@ -19,6 +19,7 @@
 #define NAME_COLUMNS 80
 #define NAME_BYTES (4 * NAME_COLUMNS + 8)
 #define SHARE_MIN 10.0      /* percent that a kernel or a launch site needs to be named */
+#define IDLE_MIN 3.0        /* percent of the steady part */
 #define GAP_MIN_NS 1000000u /* shorter gaps are not named */
 #define TINY_NS 10000.0     /* mean duration of tiny kernels */
 #define TINY_LOSS 15.0      /* percent lost around tiny kernels that is worth a finding */
@@ -60,7 +61,6 @@ struct making {
 	struct findings *findings;
 	const struct result *result;
 	struct hot_spots *spots;
-	struct code_roles *roles;
 	uint64_t from_ns, to_ns; /* of the result */
 };
 
@@ -116,21 +116,37 @@ static double seconds(const struct making *m, uint64_t ns)
 	return ns > start_ns ? (double)(ns - start_ns) / 1e9 : 0;
 }
 
-/* Returns the innermost function of the user's own code, else the function that called CUDA. */
-static const struct frame_info *own_function(const struct making *m, uint32_t stack)
+/* Finds the user's own frames. Without memory for roles there are none. */
+static bool find_own_frames(struct findings *f, const struct code_roles *roles)
 {
-	const struct result *r = m->result;
+	const struct result *r = f->result;
 	char label[CODE_ROLE_LABEL_BYTES];
 
-	for (uint32_t at = stack; m->roles && at != RESULT_ROOT; at = r->stacks[at].outer) {
-		const struct frame_info *frame = &r->frames[r->stacks[at].frame];
+	f->is_own = calloc(r->frame_count + (size_t)1, sizeof(*f->is_own));
+	for (uint32_t i = 0; f->is_own && i < r->frame_count; i++) {
+		const struct frame_info *frame = &r->frames[i];
 
-		if ((frame->class == CLASS_NATIVE || frame->class == CLASS_PYTHON ||
-		     frame->class == CLASS_JIT) &&
-		    code_role_of(m->roles, frame, label) == ROLE_OWN)
-			return frame;
+		f->is_own[i] = frame->name &&
+			       (frame->class == CLASS_NATIVE || frame->class == CLASS_PYTHON ||
+				frame->class == CLASS_JIT) &&
+			       code_role_of(roles, frame, label) == ROLE_OWN;
 	}
+	return f->is_own;
+}
+
+const struct frame_info *findings_site(const struct findings *f, uint32_t stack)
+{
+	const struct result *r = f->result;
+
+	for (uint32_t at = stack; at != RESULT_ROOT; at = r->stacks[at].outer)
+		if (f->is_own[r->stacks[at].frame])
+			return &r->frames[r->stacks[at].frame];
 	return hot_spots_site(r, stack);
+}
+
+static const struct frame_info *site_of(const void *findings, uint32_t stack)
+{
+	return findings_site(findings, stack);
 }
 
 /* ---- the steady part ---- */
@@ -155,10 +171,9 @@ static uint64_t end_of_work(const struct operation_schedule *schedule, uint32_t 
 		const struct scheduled_operation *o = &schedule->list[i];
 		uint64_t launched_ns;
 
-		if (o->site == SCHEDULE_NO_SITE || o->lag_ns == UINT32_MAX ||
-		    o->lag_ns > o->start_ns || scheduled_end_ns(o) <= end_ns)
+		if (o->site == SCHEDULE_NO_SITE || scheduled_end_ns(o) <= end_ns)
 			continue;
-		launched_ns = o->start_ns - o->lag_ns;
+		launched_ns = scheduled_launch_ns(o);
 		if (launched_ns >= from_ns && launched_ns <= to_ns &&
 		    schedule->threads.list[schedule->sites.list[o->site].thread].process == process)
 			end_ns = scheduled_end_ns(o);
@@ -521,45 +536,52 @@ static void add_tiny(struct making *m)
 
 /* ---- idle ---- */
 
+static void add_gap(struct making *m, const struct idle_cause *gap)
+{
+	char name[NAME_BYTES], length[QUANTITY_BYTES];
+	uint64_t to_ns = gap->longest_from_ns + gap->longest_ns;
+
+	add(m,
+	    (struct finding){
+		    .kind = FINDING_GAP,
+		    .claim = text_of(m, "the longest gap is %s at %.3f s, before a launch by %s",
+				     time_text(length, (double)gap->longest_ns),
+				     seconds(m, gap->longest_from_ns), name_text(name, gap->site)),
+		    .certainty = "measured",
+		    .next = text_of(m, "--time %.3f..%.3f -o gap.html",
+				    seconds(m, gap->longest_from_ns), seconds(m, to_ns) + 0.001),
+		    .from_ns = gap->longest_from_ns,
+		    .to_ns = to_ns});
+}
+
 static void add_idle(struct making *m)
 {
 	const struct findings *f = m->findings;
-	const struct idle_site *site = NULL, *gap = NULL;
+	const struct idle_cause *first = NULL, *gap = NULL;
 	uint64_t all_ns = device_times_whole(&f->steady);
-	char name[NAME_BYTES], length[QUANTITY_BYTES];
+	char name[NAME_BYTES];
 
-	for (uint32_t i = 0; i < f->steady.sites.count; i++) {
-		const struct idle_site *s = &f->steady.sites.list[i];
+	for (uint32_t i = 0; i < f->causes.count; i++) {
+		const struct idle_cause *cause = &f->causes.list[i];
 
-		if (!site && s->use != USE_UNKNOWN)
-			site = s;
-		if (!gap || s->longest_ns > gap->longest_ns)
-			gap = s;
+		if (!first && cause->use != USE_UNKNOWN)
+			first = cause;
+		if (!gap || cause->longest_ns > gap->longest_ns)
+			gap = cause;
 	}
-	if (site && percent_of(site->ns, all_ns) >= 3)
-		add(m, (struct finding){
-			       .kind = FINDING_IDLE,
-			       .claim = text_of(m, "%.1f %% of the steady part: %s; %s %s",
-						percent_of(site->ns, all_ns),
-						device_use_text((enum device_use)site->use),
-						site->is_sampled ? "in" : "before launches by",
-						name_text(name, own_function(m, site->stack))),
-			       .certainty = site->is_sampled ? "sampled" : "measured"});
+	if (first && percent_of(first->ns, all_ns) >= IDLE_MIN)
+		add(m,
+		    (struct finding){
+			    .kind = FINDING_IDLE,
+			    .claim = text_of(
+				    m, "%.1f %% of the steady part: %s; %s %s",
+				    percent_of(first->ns, all_ns), device_use_text(first->use),
+				    first->sampled_ns > first->ns / 2 ? "in" : "before launches by",
+				    name_text(name, first->site)),
+			    .certainty =
+				    first->sampled_ns > first->ns / 2 ? "sampled" : "measured"});
 	if (gap && gap->longest_ns >= GAP_MIN_NS)
-		add(m, (struct finding){
-			       .kind = FINDING_GAP,
-			       .claim = text_of(
-				       m, "the longest gap is %s at %.3f s, before a launch by %s",
-				       time_text(length, (double)gap->longest_ns),
-				       seconds(m, gap->longest_from_ns),
-				       name_text(name, own_function(m, gap->stack))),
-			       .certainty = "measured",
-			       .next = text_of(m, "--time %.3f..%.3f -o gap.html",
-					       seconds(m, gap->longest_from_ns),
-					       seconds(m, gap->longest_from_ns + gap->longest_ns) +
-						       0.001),
-			       .from_ns = gap->longest_from_ns,
-			       .to_ns = gap->longest_from_ns + gap->longest_ns});
+		add_gap(m, gap);
 }
 
 /* ---- autotuning ---- */
@@ -682,10 +704,12 @@ static int make(struct making *m, const uint32_t *process_of)
 		return err;
 	find_work(f, &schedule);
 	find_steady(m, &schedule, process_of);
-	err = device_times_divide(&f->whole, &schedule, m->result, m->from_ns, m->to_ns);
+	err = device_times_divide(&f->whole, &schedule, m->result, f->is_own, m->from_ns, m->to_ns);
 	if (!err)
-		err = device_times_divide(&f->steady, &schedule, m->result, f->steady_from_ns,
-					  f->steady_to_ns);
+		err = device_times_divide(&f->steady, &schedule, m->result, f->is_own,
+					  f->steady_from_ns, f->steady_to_ns);
+	if (!err)
+		err = idle_causes_of(&f->causes, &f->steady, site_of, f);
 	if (!err) {
 		judge(m);
 		add_verdict(m);
@@ -735,6 +759,7 @@ struct findings *findings_new(const struct result *result)
 {
 	struct findings *f = calloc(1, sizeof(*f));
 	struct making m = {.findings = f, .result = result};
+	struct code_roles *roles;
 	int err = 0;
 
 	if (!f)
@@ -746,10 +771,10 @@ struct findings *findings_new(const struct result *result)
 	}
 	result_time_range(result, &m.from_ns, &m.to_ns);
 	m.spots = hot_spots_new(result);
-	m.roles = code_roles_of_result(result);
-	err = m.spots && m.roles ? read_course(&m) : -ENOMEM;
+	roles = code_roles_of_result(result);
+	err = m.spots && roles && find_own_frames(f, roles) ? read_course(&m) : -ENOMEM;
 	hot_spots_free(m.spots);
-	code_roles_free(m.roles);
+	code_roles_free(roles);
 	if (err == -ENOMEM) {
 		findings_free(f);
 		return NULL;
@@ -766,7 +791,9 @@ void findings_free(struct findings *f)
 	step_list_release(&f->steps);
 	device_times_release(&f->whole);
 	device_times_release(&f->steady);
+	free(f->causes.list);
 	intern_release(&f->strings);
+	free(f->is_own);
 	free(f);
 }
 

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/findings/device_time.h"
+#include "profiler/findings/idle_causes.h"
 #include "profiler/findings/step_finder.h"
 #include "profiler/findings/step_times.h"
 #include "profiler/model/result.h"
@@ -77,6 +78,7 @@ const char *verdict_word(const struct verdict *verdict);
 struct findings {
 	const struct result *result;
 	struct intern strings; /* texts of the findings */
+	bool *is_own;          /* by frame: the user's own code */
 	const char *unknown;   /* why there is no verdict and no steps; NULL if there are */
 	struct verdict verdict;
 	struct finding list[FINDINGS_MAX];
@@ -87,6 +89,7 @@ struct findings {
 	uint64_t first_work_ns, last_work_ns; /* both 0 without GPU work */
 	uint64_t steady_from_ns, steady_to_ns;
 	struct device_times whole, steady; /* of the run, and of the steady part */
+	struct idle_causes causes;         /* of the steady part */
 };
 
 /*
@@ -95,6 +98,12 @@ struct findings {
  */
 struct findings *findings_new(const struct result *result);
 void findings_free(struct findings *findings);
+
+/*
+ * Returns the innermost function of the user's own code in a stack, else the function that called
+ * CUDA. Returns NULL if there is none.
+ */
+const struct frame_info *findings_site(const struct findings *findings, uint32_t stack);
 
 /* Returns the finding of a kind, or NULL. */
 const struct finding *findings_find(const struct findings *findings, enum finding_kind kind);

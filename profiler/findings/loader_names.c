@@ -2,6 +2,7 @@
 #include "profiler/findings/loader_names.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Parts of paths and modules. */
@@ -10,10 +11,14 @@ static const char *const libraries[] = {
 	"webdataset/",       "datasets/iterable",       "ffcv/",
 };
 
-/* Words of function names: "load_batch", "DataLoader", "nextBatch". */
-static const char *const words[] = {
-	"load",    "loads", "loader",   "loading", "dataloader",
-	"dataset", "fetch", "prefetch", "collate",
+/* Words of functions that load data, and of what else is loaded. */
+static const char *const loading[] = {
+	"load",     "loads", "loader",  "loading", "dataloader", "dataset",
+	"prefetch", "fetch", "collate", "batches", "minibatch",
+};
+static const char *const others[] = {
+	"model",      "weight",  "weights", "module", "state",
+	"checkpoint", "library", "kernel",  "config",
 };
 
 /* Returns the next word of a name, and moves `*at` behind it. Returns its length; 0 at the end. */
@@ -34,10 +39,10 @@ static size_t next_word(const char **at, const char **word)
 	return (size_t)(c - *word);
 }
 
-static bool is_listed(const char *word, size_t length)
+static bool is_listed(const char *const *list, size_t count, const char *word, size_t length)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strlen(words[i]) == length && strncasecmp(words[i], word, length) == 0)
+	for (size_t i = 0; i < count; i++)
+		if (strlen(list[i]) == length && strncasecmp(list[i], word, length) == 0)
 			return true;
 	return false;
 }
@@ -50,18 +55,24 @@ static bool has_library(const char *path)
 	return false;
 }
 
-bool loader_names_has(const struct frame_info *frame)
+bool loader_names_library(const struct frame_info *frame)
+{
+	if (strncmp(frame->name, "<module>", strlen("<module>")) == 0)
+		return false; /* is being imported */
+	return has_library(frame->file) || has_library(frame->module);
+}
+
+bool loader_names_function(const struct frame_info *frame)
 {
 	const char *at = frame->short_name ? frame->short_name : frame->name, *word;
+	bool has_loading = false;
 	size_t length;
 
-	if (frame->class != CLASS_NATIVE && frame->class != CLASS_PYTHON &&
-	    frame->class != CLASS_JIT && frame->class != CLASS_NVTX && !frame_is_folded(frame))
-		return false;
-	if (has_library(frame->file) || has_library(frame->module))
-		return true;
-	while ((length = next_word(&at, &word)) > 0)
-		if (is_listed(word, length))
-			return true;
-	return false;
+	while ((length = next_word(&at, &word)) > 0) {
+		if (is_listed(others, sizeof(others) / sizeof(others[0]), word, length))
+			return false;
+		has_loading |=
+			is_listed(loading, sizeof(loading) / sizeof(loading[0]), word, length);
+	}
+	return has_loading;
 }

@@ -8,10 +8,13 @@
 #include <stdbool.h>
 #include "profiler/model/result.h"
 
+/* Returns true for code of a known library that loads data: PyTorch's DataLoader, tf.data, DALI. */
+bool loader_names_library(const struct frame_info *frame);
+
 /*
- * Returns true for a function of a known loader (PyTorch's DataLoader, tf.data, DALI, Grain), or
- * whose name has a word such as "load", "loader", "fetch" or "dataset".
+ * Returns true for a function whose name says that it loads data: "load_batch", "DataLoader",
+ * "nextSample". Names of models, weights and modules are not meant.
  */
-bool loader_names_has(const struct frame_info *frame);
+bool loader_names_function(const struct frame_info *frame);
 
 #endif

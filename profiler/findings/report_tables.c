@@ -7,6 +7,7 @@
 #include "profiler/tables/caching_allocator.h"
 #include "profiler/tables/counters_table.h"
 #include "profiler/tables/exposed.h"
+#include "profiler/findings/findings_tables.h"
 #include "profiler/tables/launch_shapes.h"
 #include "profiler/tables/memory_table.h"
 #include "profiler/tables/ranks_table.h"
@@ -44,19 +45,24 @@ int report_tables_of(const struct result *result, struct report_tables *list)
 		struct report_table *(*make)(const struct result *result);
 		bool is_rare; /* left out if empty */
 		bool is_of_run;
+		bool is_detail;
 	} all[] = {
-		{result->rank_count > 0, ranks_report_table, false, false},
-		{result->rank_count > 0, ranks_collectives_report_table, true, false},
-		{result->rank_count > 0, ranks_clocks_report_table, true, false},
-		{m->launch_shapes, launch_shapes_report_table, false, false},
-		{m->api, api_calls_report_table, false, true},
-		{m->memory, memory_totals_report_table, false, true},
-		{m->memory, memory_rows_report_table, false, true},
-		{m->memory, memory_pools_report_table, true, true},
-		{m->memory, caching_allocators_report_table, true, true},
-		{m->stall_period != 0, stall_shares_report_table, false, false},
-		{m->counters, counters_report_table, false, true},
-		{m->idle && result->timeline, exposed_report_table, true, false},
+		{result->findings, findings_report_table, true, false, true},
+		{result->findings, gpu_time_report_table, true, false, true},
+		{result->findings, steps_report_table, true, false, true},
+		{result->findings, idle_causes_report_table, true, false, true},
+		{result->rank_count > 0, ranks_report_table, false, false, false},
+		{result->rank_count > 0, ranks_collectives_report_table, true, false, false},
+		{result->rank_count > 0, ranks_clocks_report_table, true, false, false},
+		{m->launch_shapes, launch_shapes_report_table, false, false, false},
+		{m->api, api_calls_report_table, false, true, false},
+		{m->memory, memory_totals_report_table, false, true, false},
+		{m->memory, memory_rows_report_table, false, true, false},
+		{m->memory, memory_pools_report_table, true, true, false},
+		{m->memory, caching_allocators_report_table, true, true, false},
+		{m->stall_period != 0, stall_shares_report_table, false, false, false},
+		{m->counters, counters_report_table, false, true, false},
+		{m->idle && result->timeline, exposed_report_table, true, false, false},
 	};
 	int err = 0;
 
@@ -66,6 +72,8 @@ int report_tables_of(const struct result *result, struct report_tables *list)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct report_table *f = all[i].is_wanted ? all[i].make(result) : NULL;
 
+		if (f)
+			f->is_detail = all[i].is_detail;
 		if (f && all[i].is_rare && f->count == 0)
 			report_table_free(f);
 		else if (all[i].is_wanted)

@@ -13,7 +13,7 @@
 #include "symbolize/util/time_sort.h"
 
 #define NO_THREAD UINT32_MAX
-#define NO_DEVICE UINT16_MAX
+#define NO_DEVICE SCHEDULE_DEVICES_MAX
 
 typedef RECORD_SET(struct schedule_thread) thread_set;
 
@@ -41,7 +41,7 @@ static int make_room(void *array, uint64_t count, uint64_t *capacity, size_t siz
 struct place_maps {
 	const struct result *result;
 	uint32_t *threads; /* by place: number + 1; 0: not looked up yet */
-	uint16_t *devices; /* by place */
+	uint8_t *devices;  /* by place */
 };
 
 static const struct place *place_of(const struct result *r, struct place_id id)
@@ -221,7 +221,7 @@ static bool find_devices(struct operation_reading *r)
 			at++;
 		if (at == s->device_count && at < NO_DEVICE)
 			s->devices[s->device_count++] = &result->devices[first[i]];
-		r->maps.devices[i] = at < NO_DEVICE ? (uint16_t)at : NO_DEVICE;
+		r->maps.devices[i] = at < NO_DEVICE ? (uint8_t)at : NO_DEVICE;
 	}
 	free(first);
 	return first && r->maps.devices && s->devices;
@@ -256,18 +256,15 @@ static void set_launch(struct operation_reading *r, const struct timeline_record
 {
 	const struct place *place = place_of(r->result, record->place);
 	const struct indexed_launch *found =
-		place ? launch_index_find(&r->index, place->part[PLACE_PROCESS],
-					  record->correlation)
-		      : NULL;
-	struct schedule_site site;
+		launch_index_find(&r->index, place->part[PLACE_PROCESS], record->correlation);
 
 	o->site = SCHEDULE_NO_SITE;
 	if (!found || gpu_work_has_no_launch(record->work)) {
 		r->schedule->without_launch++;
 		return;
 	}
-	site = (struct schedule_site){found->thread, found->stack};
-	o->site = record_get(&r->schedule->sites, &site, &site);
+	o->site = found->thread;
+	o->call = (uint16_t)found->stack;
 	if (found->start_ns < record->start_ns)
 		o->lag_ns = record->start_ns - found->start_ns < UINT32_MAX
 				    ? (uint32_t)(record->start_ns - found->start_ns)
@@ -295,7 +292,7 @@ static int add_operation(struct operation_reading *r, const struct timeline_reco
 {
 	struct operation_schedule *s = r->schedule;
 	struct scheduled_operation o = {.start_ns = record->start_ns,
-					.is_waited = record->is_waited};
+					.is_waited = record->is_waited != 0};
 	uint64_t all_ns = timeline_end_ns(record) - record->start_ns, waits_ns;
 	enum work_use use;
 	uint32_t rank;
@@ -311,20 +308,28 @@ static int add_operation(struct operation_reading *r, const struct timeline_reco
 	set_launch(r, record, &o);
 	o.use = WORK_WAITS;
 	err = add_parts(s, &o, waits_ns);
-	o.use = (uint8_t)use;
+	o.use = use & 15u;
 	return err ? err : add_parts(s, &o, all_ns - waits_ns);
 }
 
+/* Indexes a launch: its site in place of the thread, and its call's duration as the stack. */
 static int index_launch(struct operation_reading *r, const struct timeline_record *record)
 {
 	const struct place *place = place_of(r->result, record->place);
-	uint32_t thread = thread_of(&r->maps, (thread_set *)&r->schedule->threads, record->place);
+	uint64_t call = record->duration_ns / SCHEDULE_CALL_UNIT;
+	struct schedule_site site = {
+		thread_of(&r->maps, (thread_set *)&r->schedule->threads, record->place),
+		result_record_stack(r->result, record)};
+	uint32_t at;
 
-	if (thread != NO_THREAD)
-		return launch_index_add(&r->index, place->part[PLACE_PROCESS], record->correlation,
-					record->start_ns, thread,
-					result_record_stack(r->result, record));
-	return 0;
+	if (site.thread == NO_THREAD)
+		return 0;
+	at = record_get(&r->schedule->sites, &site, &site);
+	if (at == RECORD_NONE)
+		return -ENOMEM;
+	return launch_index_add(&r->index, place->part[PLACE_PROCESS], record->correlation,
+				record->start_ns, at,
+				call < UINT16_MAX ? (uint32_t)call : UINT16_MAX);
 }
 
 /* Adds a sample or a wait of any thread. */

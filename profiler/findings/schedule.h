@@ -64,10 +64,28 @@ struct scheduled_operation {
 	uint32_t duration_ns; /* operations of more than 4 s are several, without gaps between */
 	uint32_t lag_ns;      /* from the launch to the start, at most UINT32_MAX */
 	uint32_t site;        /* SCHEDULE_NO_SITE: unknown launch, `lag_ns` is 0 */
-	uint16_t device;      /* index of a device */
-	uint8_t use;          /* enum work_use */
-	bool is_waited;       /* its thread waited for it at once */
+	uint16_t call;   /* duration of the launching call, in SCHEDULE_CALL_UNIT, rounded down */
+	uint8_t device;  /* index of a device */
+	uint8_t use : 4; /* enum work_use */
+	uint8_t is_waited : 4; /* its thread waited for it at once */
 };
+_Static_assert(sizeof(struct scheduled_operation) == 24, "16 million of them fit into 400 MB");
+#define SCHEDULE_CALL_UNIT 2048u /* ns */
+#define SCHEDULE_DEVICES_MAX 255u
+
+/* Returns when the work was launched; 0: long before it began. */
+static inline uint64_t scheduled_launch_ns(const struct scheduled_operation *o)
+{
+	return o->lag_ns < UINT32_MAX && o->lag_ns < o->start_ns ? o->start_ns - o->lag_ns : 0;
+}
+
+/* Returns when the launching call had returned, at most the start of the work. */
+static inline uint64_t scheduled_call_end_ns(const struct scheduled_operation *o)
+{
+	uint64_t ns = scheduled_launch_ns(o) + (uint64_t)o->call * SCHEDULE_CALL_UNIT;
+
+	return o->call < UINT16_MAX && ns < o->start_ns ? ns : o->start_ns;
+}
 
 static inline uint64_t scheduled_end_ns(const struct scheduled_operation *o)
 {

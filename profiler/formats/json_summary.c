@@ -6,6 +6,7 @@
 #include "profiler/formats/writer.h"
 
 #include <errno.h>
+#include "profiler/findings/findings.h"
 #include "profiler/formats/json.h"
 #include "profiler/model/losses.h"
 #include "profiler/model/work_names.h"
@@ -186,6 +187,24 @@ static int put_report_table(struct json *j, const struct result *r)
 	return err;
 }
 
+/* Writes what limits the run, and how much of which time. */
+static void put_verdict(struct json *j, const struct findings *findings)
+{
+	const struct verdict *v;
+
+	if (!findings)
+		return;
+	v = &findings->verdict;
+	json_open_line(j, "verdict");
+	json_text(j, "limit", findings->unknown ? "unknown" : verdict_word(v));
+	json_text(j, "why_unknown", findings->unknown);
+	if (!findings->unknown) {
+		json_uint(j, "ns", v->ns);
+		json_uint(j, "of_ns", v->of_ns);
+	}
+	json_close_object(j);
+}
+
 static int write_summary(const struct result *result, const struct writer_options *options,
 			 FILE *out, struct written *written)
 {
@@ -213,6 +232,7 @@ static int write_summary(const struct result *result, const struct writer_option
 	put_table(&j, "launch_sites", "operations", &d->sites);
 	put_table(&j, "functions", "samples", &d->functions);
 	put_table(&j, "waits", NULL, &d->waits);
+	put_verdict(&j, result->findings);
 	err = put_report_table(&j, result);
 	put_losses(&j, result->totals.ledger, result->unnamed.not_kept);
 	json_close_object(&j);
@@ -225,5 +245,6 @@ static int write_summary(const struct result *result, const struct writer_option
 const struct writer json_summary_writer = {.name = "json",
 					   .suffix = ".json",
 					   .has_both_names = true,
+					   .needs = USES_TIMELINE,
 					   .item = "row",
 					   .write = write_summary};

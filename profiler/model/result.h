@@ -156,6 +156,8 @@ struct weight {
 #define WEIGHT_BYTES "byte"
 #define WEIGHT_NS "nanosecond"
 
+struct findings;
+
 struct result {
 	const struct frame_info *frames;
 	uint32_t frame_count;
@@ -197,6 +199,7 @@ struct result {
 	bool is_my_code;             /* a view with other people's code folded (--my-code) */
 	bool is_part;                /* a view of a part of the run (slice.h) */
 	uint64_t shown_from_ns, shown_to_ns; /* the shown time range; both 0 for all */
+	const struct findings *findings;     /* NULL if not made (findings.h) */
 };
 
 /* Returns the result of the whole run, whose stacks the tables have. */
@@ -307,6 +310,7 @@ static inline struct written written_in_ns(const struct result *result)
 enum writer_needs {
 	NEEDS_TIMELINE = 1, /* result.timeline, and all parts of places */
 	NEEDS_PLACES = 2,   /* all parts of places */
+	USES_TIMELINE = 4,  /* result.timeline if there is one, for findings */
 };
 
 #endif

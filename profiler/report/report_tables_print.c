@@ -136,7 +136,7 @@ static void print_notes(struct log *log, const struct report_table *f, const uni
 }
 
 void report_tables_print(struct log *log, const struct result *result, unsigned int width,
-			 bool is_terminal)
+			 bool is_terminal, bool is_full)
 {
 	const struct fit fit = {width, is_terminal};
 	const char *nothing =
@@ -148,6 +148,8 @@ void report_tables_print(struct log *log, const struct result *result, unsigned 
 		const struct report_table *f = list.tables[i];
 		uint64_t more = f->left_out;
 
+		if (f->is_detail && !is_full)
+			continue;
 		log_line(log, "%s:%s", f->title, f->count + more ? "" : nothing);
 		if (f->count)
 			print_line(log, result, f, NULL, &fit);

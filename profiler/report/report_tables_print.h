@@ -10,11 +10,11 @@
 #include "profiler/model/result.h"
 
 /*
- * Prints all tables. The last cell of a row is cut to `width` columns. Without a terminal, names
- * of functions, metrics and memory stay whole for scripts and logs. Names of kernels may have any
- * length, and are always cut.
+ * Prints all tables; without `is_full` those that an option of the run asked for. The last cell of
+ * a row is cut to `width` columns. Without a terminal, names of functions, metrics and memory stay
+ * whole for scripts and logs. Names of kernels may have any length, and are always cut.
  */
 void report_tables_print(struct log *log, const struct result *result, unsigned int width,
-			 bool is_terminal);
+			 bool is_terminal, bool is_full);
 
 #endif

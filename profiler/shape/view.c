@@ -749,6 +749,12 @@ const struct result *view_text_result(const struct view *v)
 	return &v->text_result;
 }
 
+void view_set_findings(struct view *v, const struct findings *findings)
+{
+	v->result.findings = findings;
+	v->text_result.findings = findings;
+}
+
 bool view_has_root(const struct view *v)
 {
 	return v->has_root;

@@ -84,6 +84,9 @@ const struct result *view_result(const struct view *view);
 /* Returns the result for formats that show one name: the short one with VIEW_NAMES_SHORT. */
 const struct result *view_text_result(const struct view *view);
 
+/* Sets the findings of the view's results, which are borrowed. */
+void view_set_findings(struct view *view, const struct findings *findings);
+
 /* Returns true if a stack has a frame that `trim_to` matches. */
 bool view_has_root(const struct view *view);
 

@@ -66,6 +66,7 @@ struct report_table {
 	uint32_t count, capacity;
 	uint64_t left_out;                 /* rows */
 	uint32_t lines;                    /* limit of lines in the report; 0: the report decides */
+	bool is_detail;                    /* printed in a full report only */
 	struct report_column *own_columns; /* columns freed with the table; or NULL */
 	struct intern strings;
 };
