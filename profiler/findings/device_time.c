@@ -154,7 +154,7 @@ struct charge {
 	enum device_use use;
 	uint32_t stack;
 	bool is_sampled;
-	uint64_t count, ns, from_ns;
+	uint64_t count, ns, longest_ns, longest_from_ns;
 };
 
 static void charge_site(struct division *d, const struct charge *charge)
@@ -174,9 +174,9 @@ static void charge_site(struct division *d, const struct charge *charge)
 	site = &d->times->sites.list[at];
 	site->count += charge->count;
 	site->ns += charge->ns;
-	if (!charge->is_sampled && charge->ns > site->longest_ns) {
-		site->longest_ns = charge->ns;
-		site->longest_from_ns = charge->from_ns;
+	if (charge->longest_ns > site->longest_ns) {
+		site->longest_ns = charge->longest_ns;
+		site->longest_from_ns = charge->longest_from_ns;
 	}
 }
 
@@ -214,7 +214,8 @@ static void charge_idle(struct division *d, uint32_t device, enum device_use use
 					.stack = stack_of(d, site),
 					.count = 1,
 					.ns = ns,
-					.from_ns = from_ns});
+					.longest_ns = ns,
+					.longest_from_ns = from_ns});
 }
 
 /* ---- host code ---- */
@@ -320,25 +321,25 @@ static uint64_t charge_sampled(struct division *d, uint32_t site, uint32_t *at, 
 	return pool->ns - whole;
 }
 
-/* Charges what is left of a pool to its launch. */
+/* Charges what is left of a pool to its launch, and the pool's gaps, even if nothing is left. */
 static void charge_unsampled(struct division *d, uint32_t site, uint64_t ns, uint64_t *loader_ns)
 {
 	const struct pool *pool = &d->pools[site];
 	uint64_t loads = d->loader_share > 0 ? (uint64_t)(d->loader_share * (double)ns) : 0;
-	struct charge charge = {
-		.stack = stack_of(d, site), .count = pool->count, .from_ns = pool->longest_from_ns};
+	struct charge charge = {.use = USE_LOADER, .stack = stack_of(d, site)};
 
 	if (loads > ns || is_loader(d, charge.stack))
 		loads = ns;
 	*loader_ns += loads;
-	charge.use = USE_LOADER;
 	charge.ns = loads;
 	if (loads)
 		charge_site(d, &charge);
-	charge.use = USE_HOST;
+	charge.use = loads == ns && loads ? USE_LOADER : USE_HOST;
 	charge.ns = ns - loads;
-	if (charge.ns)
-		charge_site(d, &charge);
+	charge.count = pool->count;
+	charge.longest_ns = pool->longest_ns;
+	charge.longest_from_ns = pool->longest_from_ns;
+	charge_site(d, &charge);
 }
 
 static bool is_no_host_mark(const char *name)
@@ -403,8 +404,7 @@ static void name_host_code(struct division *d)
 		if (!d->pools[site].ns)
 			continue;
 		left = charge_sampled(d, site, &at, &loader_ns);
-		if (left)
-			charge_unsampled(d, site, left, &loader_ns);
+		charge_unsampled(d, site, left, &loader_ns);
 	}
 	for (uint32_t i = 0; i < d->times->device_count; i++) {
 		host_ns += d->times->devices[i].ns[USE_HOST];

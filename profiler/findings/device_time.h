@@ -71,7 +71,7 @@ struct idle_site {
 	uint32_t stack; /* of samples in the gaps, or of the launch that ended them */
 	uint32_t is_sampled;
 	uint32_t unused;
-	uint64_t count; /* gaps; of sampled time, samples */
+	uint64_t count; /* gaps, also those whose time is sampled; if is_sampled, samples */
 	uint64_t ns;
 	uint64_t longest_ns, longest_from_ns; /* the longest gap; 0 for sampled time */
 };

@@ -198,6 +198,7 @@ struct operation_reading {
 	struct launch_index index;
 	bool *is_nccl;            /* by frame */
 	struct rank_waits *waits; /* NULL unless ranks are merged */
+	uint64_t to_ns;           /* the end of the result's time */
 	uint64_t number, next;    /* of the record, and of the next one */
 };
 
@@ -293,11 +294,14 @@ static int add_operation(struct operation_reading *r, const struct timeline_reco
 	struct operation_schedule *s = r->schedule;
 	struct scheduled_operation o = {.start_ns = record->start_ns,
 					.is_waited = record->is_waited != 0};
-	uint64_t all_ns = timeline_end_ns(record) - record->start_ns, waits_ns;
+	uint64_t end_ns = timeline_end_ns(record), all_ns, waits_ns;
 	enum work_use use;
 	uint32_t rank;
 	int err;
 
+	if (end_ns > r->to_ns)
+		end_ns = r->to_ns;
+	all_ns = end_ns > record->start_ns ? end_ns - record->start_ns : 0;
 	if (record->place.number >= r->result->place_count || all_ns == 0 ||
 	    r->maps.devices[record->place.number] == NO_DEVICE || !use_of(r, record, &use))
 		return 0;
@@ -374,9 +378,11 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 		.result = result,
 		.is_nccl = calloc(result->frame_count + (size_t)1, sizeof(bool)),
 	};
+	uint64_t from_ns;
 	int err = -ENOMEM;
 
 	memset(schedule, 0, sizeof(*schedule));
+	result_time_range(result, &from_ns, &r.to_ns);
 	for (uint32_t i = 0; r.is_nccl && i < result->frame_count; i++)
 		r.is_nccl[i] = collectives_is_nccl(&result->frames[i]);
 	if (result->rank_count)

@@ -10,7 +10,7 @@
  * of its own. Both read the whole timeline. A run with more than SCHEDULE_MAX records of a kind has
  * no schedule.
  *
- * Times are in ns, CLOCK_MONOTONIC.
+ * Operations end with the time that the result shows. Times are in ns, CLOCK_MONOTONIC.
  */
 #ifndef PROFILER_FINDINGS_SCHEDULE_H
 #define PROFILER_FINDINGS_SCHEDULE_H
