@@ -25,6 +25,7 @@ import {makeTimelineView} from "./timeline_view.js";
 import {makeBusyView} from "./busy_view.js";
 import {makeSourceView} from "./source_view.js";
 import {makeAboutView} from "./about_view.js";
+import {makeFindings} from "./findings.js";
 
 const TIME_KINDS = [
 	["cpu", "CPU", ROW_CPU],
@@ -559,8 +560,10 @@ function startApp(profile) {
 	byId("help-timeline").hidden = !content.timeline;
 	if (profile.sources.length > 0) views.source = {label: "Source", ...makeSourceView(app)};
 	views.about = {label: "About", ...makeAboutView(app)};
-	const command = profile.facts.get("command");
+	const command = profile.facts.get("command"),
+		findings = makeFindings(profile);
 
+	if (findings) byId("filters").before(findings);
 	byId("command").textContent = clip(command, 300);
 	byId("shown").hidden = shownWith === "";
 	byId("shown").textContent = `with ${clip(shownWith, 200)}`;
