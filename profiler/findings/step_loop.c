@@ -1,0 +1,654 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/findings/step_loop.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/array.h"
+#include "symbolize/util/sorted.h"
+
+#define GAP_SAMPLES 255u   /* gaps that tell whether an anchor is regular */
+#define TIME_SAMPLES 4095u /* times of segments that do */
+#define NESTED_MAX 65536u  /* segments in which inner anchors are counted */
+#define CANDIDATES_MAX (1u << 20)
+#define JUDGED_MAX 96u
+#define GROUP_JUDGED_MAX 3u  /* of candidates that are as frequent */
+#define START_UP_MAX 4096u   /* launches that may be more than those of the steps */
+#define RANDOM_SHARE 0.7     /* of the scatter of random gaps: more is random */
+#define SURE 1.5             /* standard deviations between a loop and a random order */
+#define SURE_OF_FEW_STABLE 3 /* where most of a step varies */
+#define SURE_OF_NESTING 2.5
+
+/* A token or a pair that occurs regularly. */
+struct candidate {
+	uint32_t token, next, count;
+	uint32_t first, last; /* positions */
+	float gap, scatter;   /* mean and scatter of its gaps */
+};
+
+struct search {
+	const struct step_sequence *sequence;
+	const struct step_random *random;
+	struct candidate *candidates;
+	uint32_t count, capacity;
+	struct step_token_use *uses;
+	uint32_t stamp;
+	uint32_t *tokens; /* a list of distinct ones */
+	uint32_t *pairs;  /* positions of a token, by the token that follows */
+	uint32_t pair_capacity;
+	uint64_t *times; /* TIME_SAMPLES, or NESTED_MAX */
+	uint64_t budget; /* launches that may be examined yet */
+	struct step_loop best;
+};
+
+/* ---- candidates ---- */
+
+static bool is_spread(const struct step_sequence *s, const uint32_t *positions, uint32_t count)
+{
+	/* the first quarter may be apart, as launches of a start-up are */
+	uint32_t from = count / 4, rest = s->count - positions[from];
+	double reach = (double)(positions[count - 1] - positions[from]) * (count - from) /
+		       (count - from - 1);
+
+	return reach * 100 >= (STEPS_WEAK_MIN - 5.0) * rest;
+}
+
+/* Adds a candidate if it is regular. Returns false when out of memory. */
+static bool consider(struct search *s, uint32_t token, uint32_t next, const uint32_t *positions,
+		     uint32_t count)
+{
+	uint64_t gaps[GAP_SAMPLES];
+	uint32_t sampled = count - 1 < GAP_SAMPLES ? count - 1 : GAP_SAMPLES;
+	double mean, scatter, random;
+
+	if (count < STEPS_MIN || s->count == CANDIDATES_MAX ||
+	    !is_spread(s->sequence, positions, count))
+		return true;
+	for (uint32_t i = 0; i < sampled; i++) {
+		uint32_t at = (uint32_t)((uint64_t)i * (count - 1) / sampled);
+
+		gaps[i] = positions[at + 1] - positions[at];
+	}
+	scatter = step_scatter(gaps, sampled, &mean);
+	random = step_random_scatter(s->random, mean);
+	if (scatter > RANDOM_SHARE * random ||
+	    (scatter > 0 && step_regularity(s->random, scatter, mean, count - 1) < SURE))
+		return true;
+	if (!array_make_room(&s->candidates, s->count, &s->capacity, sizeof(*s->candidates)))
+		return false;
+	s->candidates[s->count++] = (struct candidate){
+		token,       next,          count, positions[0], positions[count - 1],
+		(float)mean, (float)scatter};
+	return true;
+}
+
+static uint32_t follower(const struct step_sequence *s, uint32_t position)
+{
+	return position + 1 < s->count ? s->tokens[position + 1] : STEP_RARE;
+}
+
+/* Counts the tokens that follow a token. Returns how many kinds of them there are. */
+static uint32_t count_followers(struct search *s, const uint32_t *positions, uint32_t count)
+{
+	uint32_t kinds = 0;
+
+	s->stamp++;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t next = follower(s->sequence, positions[i]);
+
+		if (s->uses[next].stamp != s->stamp) {
+			s->uses[next].stamp = s->stamp;
+			s->uses[next].now = 0;
+			s->tokens[kinds++] = next;
+		}
+		s->uses[next].now++;
+	}
+	return kinds;
+}
+
+/* Returns whether a pair is about as frequent as one of its tokens, which then stands for it. */
+static bool is_needless(uint32_t pairs, uint32_t uses)
+{
+	return pairs + pairs / 50 + 1 >= uses;
+}
+
+/* Considers the pairs that begin with a token and are rarer than both of their tokens. */
+static bool consider_pairs_of(struct search *s, uint32_t token)
+{
+	const struct step_sequence *q = s->sequence;
+	const uint32_t *positions = q->positions + q->offsets[token];
+	uint32_t count = step_token_uses(q, token), kinds, kept = 0, end = 0;
+
+	kinds = count_followers(s, positions, count);
+	for (uint32_t i = 0; i < kinds; i++) {
+		uint32_t next = s->tokens[i], pairs = s->uses[next].now;
+
+		if (next == STEP_RARE || pairs < STEPS_MIN || is_needless(pairs, count) ||
+		    is_needless(pairs, step_token_uses(q, next))) {
+			s->uses[next].stamp = 0;
+			continue;
+		}
+		s->tokens[kept++] = next;
+		s->uses[next].now = end;
+		end += pairs;
+	}
+	if (kept == 0)
+		return true;
+	if (end > s->pair_capacity &&
+	    !array_reserve(&s->pairs, 0, end, &s->pair_capacity, sizeof(*s->pairs)))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		struct step_token_use *use = &s->uses[follower(q, positions[i])];
+
+		if (use->stamp == s->stamp)
+			s->pairs[use->now++] = positions[i];
+	}
+	for (uint32_t i = 0, from = 0; i < kept; i++) {
+		uint32_t to = s->uses[s->tokens[i]].now;
+
+		if (!consider(s, token, s->tokens[i], s->pairs + from, to - from))
+			return false;
+		from = to;
+	}
+	return true;
+}
+
+static bool find_candidates(struct search *s)
+{
+	const struct step_sequence *q = s->sequence;
+
+	for (uint32_t token = STEP_RARE + 1; token < q->token_count; token++) {
+		uint32_t count = step_token_uses(q, token);
+
+		if (count >= STEPS_MIN &&
+		    (!consider(s, token, STEP_NONE, q->positions + q->offsets[token], count) ||
+		     !consider_pairs_of(s, token)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- typical segments ---- */
+
+uint32_t step_loop_samples(const struct step_loop *loop)
+{
+	uint32_t segments = loop->last - loop->first;
+
+	return segments < STEP_SAMPLES ? segments : STEP_SAMPLES;
+}
+
+uint32_t step_loop_sample(const struct step_loop *loop, uint32_t i)
+{
+	uint64_t segments = loop->last - loop->first;
+
+	return loop->first + (uint32_t)((2 * i + 1) * segments / (2 * step_loop_samples(loop)));
+}
+
+/* Counts the tokens of a segment, and lists them. Returns how many there are. */
+static uint32_t count_tokens(struct step_loop *loop, uint32_t segment, uint32_t *tokens)
+{
+	uint32_t kinds = 0;
+
+	loop->stamp++;
+	for (uint32_t i = loop->anchors[segment]; i < loop->anchors[segment + 1]; i++) {
+		uint32_t token = loop->sequence->tokens[i];
+		struct step_token_use *use = &loop->uses[token];
+
+		if (use->stamp != loop->stamp) {
+			use->stamp = loop->stamp;
+			use->now = 0;
+			tokens[kinds++] = token;
+		}
+		use->now++;
+	}
+	return kinds;
+}
+
+/* Elects the usual number of launches, by the majority vote of Boyer and Moore. */
+static void elect(struct step_token_use *use)
+{
+	use->segments++;
+	use->most = use->now > use->most ? use->now : use->most;
+	if (use->votes == 0)
+		use->usual = use->now;
+	use->votes += use->now == use->usual ? 1 : -1;
+}
+
+static void clear_uses(struct step_loop *loop)
+{
+	memset(loop->uses, 0, loop->sequence->token_count * sizeof(*loop->uses));
+	loop->stamp = 0;
+}
+
+/* Finds the typical tokens of the sampled segments, and how many launches each has. */
+static void find_typical(struct step_loop *loop, uint32_t *tokens)
+{
+	uint32_t samples = step_loop_samples(loop), token_count = loop->sequence->token_count;
+
+	clear_uses(loop);
+	for (uint32_t i = 0; i < samples; i++) {
+		uint32_t kinds = count_tokens(loop, step_loop_sample(loop, i), tokens);
+
+		for (uint32_t k = 0; k < kinds; k++)
+			elect(&loop->uses[tokens[k]]);
+	}
+	for (uint32_t i = 0; i < samples; i++) {
+		uint32_t kinds = count_tokens(loop, step_loop_sample(loop, i), tokens);
+
+		for (uint32_t k = 0; k < kinds; k++) {
+			struct step_token_use *use = &loop->uses[tokens[k]];
+
+			use->same += use->now == use->usual;
+		}
+	}
+	loop->typical = 0;
+	for (uint32_t token = STEP_RARE + 1; token < token_count; token++) {
+		struct step_token_use *use = &loop->uses[token];
+
+		use->is_typical = 2 * use->segments >= samples && use->segments > 0;
+		use->is_stable = use->is_typical && 10 * use->same >= 8 * samples;
+		loop->typical += use->is_typical;
+	}
+}
+
+/* A segment as the loop sees it. */
+struct segment {
+	uint32_t launches; /* typical ones */
+	bool is_whole;     /* has most of the typical tokens */
+	bool is_alike;     /* is whole, and has little else */
+};
+
+static struct segment examine(struct step_loop *loop, uint32_t segment)
+{
+	uint32_t from = loop->anchors[segment], to = loop->anchors[segment + 1], kinds = 0;
+	struct segment seen = {0};
+
+	loop->stamp++;
+	for (uint32_t i = from; i < to; i++) {
+		struct step_token_use *use = &loop->uses[loop->sequence->tokens[i]];
+
+		if (!use->is_typical)
+			continue;
+		seen.launches++;
+		kinds += use->stamp != loop->stamp;
+		use->stamp = loop->stamp;
+	}
+	seen.is_whole = 10 * (uint64_t)kinds >= 7 * (uint64_t)loop->typical;
+	seen.is_alike = seen.is_whole && 2 * (uint64_t)seen.launches >= to - from;
+	return seen;
+}
+
+/* Returns whether the sampled segments are alike. Sets the typical length. */
+static bool has_alike_samples(struct step_loop *loop)
+{
+	uint32_t samples = step_loop_samples(loop), alike = 0, lengths[STEP_SAMPLES];
+
+	for (uint32_t i = 0; i < samples; i++) {
+		struct segment seen = examine(loop, step_loop_sample(loop, i));
+
+		alike += seen.is_alike;
+		lengths[i] = seen.launches;
+	}
+	qsort(lengths, samples, sizeof(*lengths), sorted_compare_32);
+	loop->length = lengths[samples / 2];
+	return 4 * alike >= 3 * samples && loop->length > 0;
+}
+
+/* Returns the share of a typical segment that is the same in nearly all. */
+static double stable_share(const struct step_loop *loop)
+{
+	uint64_t stable = 0;
+
+	for (uint32_t token = STEP_RARE + 1; token < loop->sequence->token_count; token++)
+		if (loop->uses[token].is_stable)
+			stable += loop->uses[token].usual;
+	return (double)stable / loop->length;
+}
+
+/* ---- judging an anchor ---- */
+
+/* Returns the typical launches after the last anchor, at most those of a step. */
+static uint32_t count_tail(const struct step_loop *loop)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = loop->anchors[loop->last];
+	     i < loop->sequence->count && count < loop->length; i++)
+		count += loop->uses[loop->sequence->tokens[i]].is_typical;
+	return count;
+}
+
+/* Finds the segments between which the loop is, and what they cover. */
+static bool measure_coverage(struct step_loop *loop)
+{
+	uint64_t covered = 0, alike = 0, alike_at_last = 0, most = 3 * (uint64_t)loop->length;
+	uint64_t count = loop->sequence->count, percent;
+	struct segment before = {0};
+	bool is_in = false;
+
+	for (uint32_t i = 0; i + 1 < loop->count; i++) {
+		struct segment seen = examine(loop, i);
+
+		if (!is_in && before.is_whole && seen.is_whole) {
+			is_in = true;
+			loop->first = i - 1;
+			covered = smaller_of(before.launches, most);
+			alike = before.is_alike;
+		}
+		if (is_in) {
+			covered += seen.is_whole ? smaller_of(seen.launches, most) : 0;
+			alike += seen.is_alike;
+		}
+		if (is_in && seen.is_whole) {
+			loop->last = i + 1;
+			alike_at_last = alike;
+		}
+		before = seen;
+	}
+	if (!is_in || loop->last - loop->first + 1 < STEPS_MIN ||
+	    5 * alike_at_last < 4 * (uint64_t)(loop->last - loop->first))
+		return false;
+	loop->launches = count - loop->anchors[loop->first];
+	loop->covered = covered + count_tail(loop);
+	percent = smaller_of(100 * loop->covered / loop->launches,
+			     100 * covered /
+				     (loop->anchors[loop->last] - loop->anchors[loop->first]));
+	loop->is_weak = percent < STEPS_COVERED_MIN;
+	return percent >= STEPS_WEAK_MIN && (loop->anchors[loop->first] <= START_UP_MAX ||
+					     loop->anchors[loop->first] <= loop->launches);
+}
+
+static uint64_t time_of(const struct step_loop *loop, uint32_t segment)
+{
+	return step_time_between(loop->sequence, loop->anchors[segment],
+				 loop->anchors[segment + 1]);
+}
+
+/*
+ * Returns whether the times between long pauses are regular, if the pauses are a third of the run.
+ * `median` is that of the times of segments.
+ */
+static bool has_regular_bursts(const struct step_loop *loop, uint64_t median, uint64_t *times)
+{
+	double all = 0, paused = 0;
+	uint32_t pauses = 0, before = 0;
+
+	for (uint32_t i = loop->first; i < loop->last; i++) {
+		uint64_t time = time_of(loop, i);
+
+		all += (double)time;
+		if (time / 4 <= median)
+			continue;
+		paused += (double)time;
+		if (pauses > 0 && pauses <= TIME_SAMPLES)
+			times[pauses - 1] = step_time_between(loop->sequence, loop->anchors[before],
+							      loop->anchors[i]);
+		pauses++;
+		before = i;
+	}
+	if (paused * 3 < all || pauses < STEPS_MIN)
+		return true;
+	return step_times_regular(times, pauses - 1 < TIME_SAMPLES ? pauses - 1 : TIME_SAMPLES);
+}
+
+static bool has_regular_times(const struct step_loop *loop, uint64_t *times)
+{
+	uint32_t segments = loop->last - loop->first;
+	uint32_t sampled = segments < TIME_SAMPLES ? segments : TIME_SAMPLES;
+	uint64_t median;
+
+	for (uint32_t i = 0; i < sampled; i++)
+		times[i] =
+			time_of(loop, loop->first + (uint32_t)((uint64_t)i * segments / sampled));
+	qsort(times, sampled, sizeof(*times), sorted_compare);
+	median = times[sampled / 2];
+	return step_times_regular(times, sampled) && has_regular_bursts(loop, median, times);
+}
+
+/* Sets the anchors of a candidate. Returns false when out of memory. */
+static bool set_anchors(struct step_loop *loop, const struct candidate *candidate)
+{
+	const struct step_sequence *s = loop->sequence;
+	const uint32_t *positions = s->positions + s->offsets[candidate->token];
+	uint32_t uses = step_token_uses(s, candidate->token), count = 0;
+
+	loop->token = candidate->token;
+	loop->next = candidate->next;
+	loop->count = candidate->count;
+	loop->first = 0;
+	loop->last = candidate->count - 1;
+	loop->anchors = positions;
+	if (candidate->next == STEP_NONE)
+		return true;
+	loop->own_anchors = malloc(candidate->count * sizeof(*loop->own_anchors));
+	if (!loop->own_anchors)
+		return false;
+	for (uint32_t i = 0; i < uses; i++)
+		if (follower(s, positions[i]) == candidate->next)
+			loop->own_anchors[count++] = positions[i];
+	loop->anchors = loop->own_anchors;
+	return true;
+}
+
+/* Returns whether a candidate is the anchor of a loop. */
+static bool judge(struct search *s, const struct candidate *candidate, struct step_loop *loop)
+{
+	double share, sure = step_regularity(s->random, candidate->scatter, candidate->gap,
+					     candidate->count - 1);
+
+	find_typical(loop, s->tokens);
+	if (!has_alike_samples(loop))
+		return false;
+	share = stable_share(loop);
+	if (candidate->scatter > 0 && share < 0.5 && sure < SURE_OF_FEW_STABLE)
+		return false;
+	return measure_coverage(loop) && has_regular_times(loop, s->times);
+}
+
+/* ---- choosing between loops ---- */
+
+/* Inner anchors in each segment of an outer loop. */
+struct nesting {
+	uint64_t anchors, extra, segments, with_extra;
+	double scatter, mean;
+};
+
+static struct nesting count_nested(struct search *s, const struct step_loop *outer,
+				   const struct step_loop *inner)
+{
+	struct nesting n = {0};
+	uint32_t at = 0, end = outer->last;
+
+	if (end - outer->first > NESTED_MAX)
+		end = outer->first + NESTED_MAX;
+	while (at < inner->count && inner->anchors[at] < outer->anchors[outer->first])
+		at++;
+	for (uint32_t i = outer->first; i < end; i++) {
+		uint32_t from = at, count;
+
+		while (at < inner->count && inner->anchors[at] < outer->anchors[i + 1])
+			at++;
+		count = at - from;
+		n.anchors += count;
+		n.extra += count > 1 ? count - 1 : 0;
+		n.with_extra += count > 1;
+		s->times[n.segments++] = count;
+	}
+	n.scatter = step_scatter(s->times, (uint32_t)n.segments, &n.mean);
+	return n;
+}
+
+/*
+ * Returns whether the outer loop is one only because of a few launches in some of the inner steps,
+ * such as a report each 50 steps.
+ */
+static bool is_negligible(const struct step_loop *outer, const struct step_loop *inner,
+			  double ratio)
+{
+	double more = (double)outer->covered / (double)outer->launches -
+		      (double)inner->covered / (double)inner->launches;
+
+	return (ratio > 8 && more < 0.005) || (ratio > 24 && more < 0.01);
+}
+
+/* Returns whether the steps are those of `inner` rather than those of the rarer `outer`. */
+static bool is_inner_better(struct search *s, const struct step_loop *outer,
+			    const struct step_loop *inner)
+{
+	struct nesting n;
+	double ratio;
+
+	if (outer->is_weak != inner->is_weak)
+		return outer->is_weak;
+	if (5 * inner->covered < 4 * outer->covered)
+		return false;
+	if (4 * inner->covered > 5 * outer->covered)
+		return true;
+	n = count_nested(s, outer, inner);
+	ratio = (double)n.anchors / (double)n.segments;
+	/*
+	 * They have the same steps. The outer anchor may lack in some, here and there. Or the inner
+	 * one has more in a few places, such as an evaluation.
+	 */
+	if (ratio < 1.5)
+		return n.with_extra * 100 > n.segments && n.extra * 2 <= n.with_extra * 5;
+	return n.scatter > RANDOM_SHARE * step_random_scatter(s->random, n.mean) ||
+	       step_regularity(s->random, n.scatter, n.mean, (uint32_t)n.segments) <
+		       SURE_OF_NESTING ||
+	       is_negligible(outer, inner, ratio);
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order = compare_numbers(x->count, y->count);
+
+	return order ? order : compare_numbers(x->first, y->first);
+}
+
+static int by_scatter(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->scatter != y->scatter)
+		return x->scatter < y->scatter ? -1 : 1;
+	/* a token rather than a pair */
+	return (x->next != STEP_NONE) - (y->next != STEP_NONE)
+		       ? (x->next != STEP_NONE) - (y->next != STEP_NONE)
+		       : by_count(a, b);
+}
+
+/* Returns whether two candidates cut the sequence into the same steps, by all appearances. */
+static bool is_similar(const struct candidate *a, const struct candidate *b)
+{
+	double gap = fmin(a->gap, b->gap) * 1.5 + 1;
+
+	return fabs((double)a->gap - b->gap) <= 0.05 * a->gap &&
+	       fabs((double)a->first - b->first) <= gap && fabs((double)a->last - b->last) <= gap;
+}
+
+/* Judges a candidate, and keeps it if it is better than the best. Returns 0 or -ENOMEM. */
+static int try_candidate(struct search *s, const struct candidate *candidate)
+{
+	struct step_loop loop = {.sequence = s->sequence, .uses = s->uses};
+	bool is_kept;
+
+	if (!set_anchors(&loop, candidate))
+		return -ENOMEM;
+	is_kept = judge(s, candidate, &loop) &&
+		  (s->best.count == 0 || is_inner_better(s, &s->best, &loop));
+	if (is_kept) {
+		free(s->best.own_anchors);
+		s->best = loop;
+	} else {
+		free(loop.own_anchors);
+	}
+	return 0;
+}
+
+/* Tries some of the candidates that are about as frequent. Returns 0 or -ENOMEM. */
+static int try_group(struct search *s, const struct candidate *group, uint32_t count,
+		     uint32_t *judged)
+{
+	const struct candidate *tried[GROUP_JUDGED_MAX];
+	uint32_t tries = 0;
+
+	for (uint32_t i = 0; i < count && tries < GROUP_JUDGED_MAX && *judged < JUDGED_MAX; i++) {
+		uint64_t work = 2 * (uint64_t)(group[i].last - group[i].first);
+		uint32_t k = 0;
+		int error;
+
+		while (k < tries && !is_similar(tried[k], &group[i]))
+			k++;
+		if (k < tries || work > s->budget)
+			continue;
+		s->budget -= work;
+		(*judged)++;
+		tried[tries++] = &group[i];
+		error = try_candidate(s, &group[i]);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int try_candidates(struct search *s)
+{
+	uint32_t judged = 0, end;
+
+	if (s->count > 0)
+		qsort(s->candidates, s->count, sizeof(*s->candidates), by_count);
+	for (uint32_t i = 0; i < s->count; i = end) {
+		uint64_t most = s->candidates[i].count + s->candidates[i].count / 50 + 1;
+		int error;
+
+		for (end = i; end < s->count && s->candidates[end].count <= most; end++)
+			;
+		qsort(s->candidates + i, end - i, sizeof(*s->candidates), by_scatter);
+		error = try_group(s, s->candidates + i, end - i, &judged);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int search(struct search *s)
+{
+	uint32_t token_count = s->sequence->token_count;
+
+	s->uses = calloc(token_count, sizeof(*s->uses));
+	s->tokens = malloc(token_count * sizeof(*s->tokens));
+	s->times = malloc((smaller_of(s->sequence->count, NESTED_MAX) + 1) * sizeof(*s->times));
+	s->budget = (uint64_t)s->sequence->count * STEP_SEARCH_PASSES;
+	if (!s->uses || !s->tokens || !s->times || !find_candidates(s))
+		return -ENOMEM;
+	if (try_candidates(s) != 0)
+		return -ENOMEM;
+	if (s->best.count > 0)
+		find_typical(&s->best, s->tokens);
+	return 0;
+}
+
+int step_loop_find(struct step_loop *loop, const struct step_sequence *sequence,
+		   const struct step_random *random)
+{
+	struct search s = {.sequence = sequence, .random = random};
+	int error = search(&s);
+
+	free(s.candidates);
+	free(s.tokens);
+	free(s.pairs);
+	free(s.times);
+	*loop = s.best;
+	loop->uses = s.uses;
+	loop->sequence = sequence;
+	return error;
+}
+
+void step_loop_release(struct step_loop *loop)
+{
+	free(loop->own_anchors);
+	free(loop->uses);
+	memset(loop, 0, sizeof(*loop));
+}
