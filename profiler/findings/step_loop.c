@@ -16,8 +16,10 @@
 #define GROUP_JUDGED_MAX 3u  /* of candidates that are as frequent */
 #define START_UP_MAX 4096u   /* launches that may be more than those of the steps */
 #define RANDOM_SHARE 0.7     /* of the scatter of random gaps: more is random */
+#define RANDOM_NESTING 0.8
 #define SURE 1.5             /* standard deviations between a loop and a random order */
 #define SURE_OF_FEW_STABLE 3 /* where most of a step varies */
+#define SURE_OF_RANDOM 5
 #define SURE_OF_NESTING 2.5
 
 /* A token or a pair that occurs regularly. */
@@ -35,6 +37,7 @@ struct search {
 	struct step_token_use *uses;
 	uint32_t stamp;
 	uint32_t *tokens; /* a list of distinct ones */
+	uint32_t *follower; /* by token: how often the token follows that follows most often */
 	uint32_t *pairs;  /* positions of a token, by the token that follows */
 	uint32_t pair_capacity;
 	uint64_t *times; /* TIME_SAMPLES, or NESTED_MAX */
@@ -124,6 +127,7 @@ static bool consider_pairs_of(struct search *s, uint32_t token)
 	for (uint32_t i = 0; i < kinds; i++) {
 		uint32_t next = s->tokens[i], pairs = s->uses[next].now;
 
+		s->follower[token] = pairs > s->follower[token] ? pairs : s->follower[token];
 		if (next == STEP_RARE || pairs < STEPS_MIN || is_needless(pairs, count) ||
 		    is_needless(pairs, step_token_uses(q, next))) {
 			s->uses[next].stamp = 0;
@@ -161,9 +165,8 @@ static bool find_candidates(struct search *s)
 	for (uint32_t token = STEP_RARE + 1; token < q->token_count; token++) {
 		uint32_t count = step_token_uses(q, token);
 
-		if (count >= STEPS_MIN &&
-		    (!consider(s, token, STEP_NONE, q->positions + q->offsets[token], count) ||
-		     !consider_pairs_of(s, token)))
+		if (!consider(s, token, STEP_NONE, q->positions + q->offsets[token], count) ||
+		    !consider_pairs_of(s, token))
 			return false;
 	}
 	return true;
@@ -255,13 +258,14 @@ static void find_typical(struct step_loop *loop, uint32_t *tokens)
 /* A segment as the loop sees it. */
 struct segment {
 	uint32_t launches; /* typical ones */
+	uint32_t tokens;   /* of the typical ones, that it has */
 	bool is_whole;     /* has most of the typical tokens */
 	bool is_alike;     /* is whole, and has little else */
 };
 
 static struct segment examine(struct step_loop *loop, uint32_t segment)
 {
-	uint32_t from = loop->anchors[segment], to = loop->anchors[segment + 1], kinds = 0;
+	uint32_t from = loop->anchors[segment], to = loop->anchors[segment + 1];
 	struct segment seen = {0};
 
 	loop->stamp++;
@@ -271,28 +275,34 @@ static struct segment examine(struct step_loop *loop, uint32_t segment)
 		if (!use->is_typical)
 			continue;
 		seen.launches++;
-		kinds += use->stamp != loop->stamp;
+		seen.tokens += use->stamp != loop->stamp;
 		use->stamp = loop->stamp;
 	}
-	seen.is_whole = 10 * (uint64_t)kinds >= 7 * (uint64_t)loop->typical;
+	seen.is_whole = 10 * (uint64_t)seen.tokens >= 7 * (uint64_t)loop->typical;
 	seen.is_alike = seen.is_whole && 2 * (uint64_t)seen.launches >= to - from;
 	return seen;
 }
 
-/* Returns whether the sampled segments are alike. Sets the typical length. */
+/*
+ * Returns whether the sampled segments are alike. In random orders the typical tokens are in two
+ * thirds of the segments. Sets the typical length.
+ */
 static bool has_alike_samples(struct step_loop *loop)
 {
 	uint32_t samples = step_loop_samples(loop), alike = 0, lengths[STEP_SAMPLES];
+	uint64_t tokens = 0;
 
 	for (uint32_t i = 0; i < samples; i++) {
 		struct segment seen = examine(loop, step_loop_sample(loop, i));
 
 		alike += seen.is_alike;
+		tokens += seen.tokens;
 		lengths[i] = seen.launches;
 	}
 	qsort(lengths, samples, sizeof(*lengths), sorted_compare_32);
 	loop->length = lengths[samples / 2];
-	return 4 * alike >= 3 * samples && loop->length > 0;
+	return 4 * alike >= 3 * samples && loop->length > 0 &&
+	       100 * tokens >= 85 * (uint64_t)loop->typical * samples;
 }
 
 /* Returns the share of a typical segment that is the same in nearly all. */
@@ -316,6 +326,17 @@ static uint32_t count_tail(const struct step_loop *loop)
 	for (uint32_t i = loop->anchors[loop->last];
 	     i < loop->sequence->count && count < loop->length; i++)
 		count += loop->uses[loop->sequence->tokens[i]].is_typical;
+	return count;
+}
+
+/* Returns how many launches have typical tokens, in the loop and elsewhere. */
+static uint64_t count_typical(const struct step_loop *loop)
+{
+	uint64_t count = 0;
+
+	for (uint32_t token = STEP_RARE + 1; token < loop->sequence->token_count; token++)
+		if (loop->uses[token].is_typical)
+			count += step_token_uses(loop->sequence, token);
 	return count;
 }
 
@@ -351,6 +372,8 @@ static bool measure_coverage(struct step_loop *loop)
 		return false;
 	loop->launches = count - loop->anchors[loop->first];
 	loop->covered = covered + count_tail(loop);
+	if (2 * covered < count_typical(loop))
+		return false;
 	percent = smaller_of(100 * loop->covered / loop->launches,
 			     100 * covered /
 				     (loop->anchors[loop->last] - loop->anchors[loop->first]));
@@ -366,13 +389,14 @@ static uint64_t time_of(const struct step_loop *loop, uint32_t segment)
 }
 
 /*
- * Returns whether the times between long pauses are regular, if the pauses are a third of the run.
- * `median` is that of the times of segments.
+ * Returns whether long pauses are regular if they are a third of the run: both their times and the
+ * times between them. `median` is that of the times of segments.
  */
-static bool has_regular_bursts(const struct step_loop *loop, uint64_t median, uint64_t *times)
+static bool has_regular_pauses(const struct step_loop *loop, uint64_t median, uint64_t *times)
 {
 	double all = 0, paused = 0;
-	uint32_t pauses = 0, before = 0;
+	uint32_t pauses = 0, before = 0, most = TIME_SAMPLES / 2;
+	uint64_t *between = times + most;
 
 	for (uint32_t i = loop->first; i < loop->last; i++) {
 		uint64_t time = time_of(loop, i);
@@ -381,15 +405,18 @@ static bool has_regular_bursts(const struct step_loop *loop, uint64_t median, ui
 		if (time / 4 <= median)
 			continue;
 		paused += (double)time;
-		if (pauses > 0 && pauses <= TIME_SAMPLES)
-			times[pauses - 1] = step_time_between(loop->sequence, loop->anchors[before],
-							      loop->anchors[i]);
-		pauses++;
+		if (pauses < most) {
+			times[pauses] = time;
+			between[pauses] = step_time_between(
+				loop->sequence, loop->anchors[pauses ? before : loop->first],
+				loop->anchors[i]);
+			pauses++;
+		}
 		before = i;
 	}
 	if (paused * 3 < all || pauses < STEPS_MIN)
 		return true;
-	return step_times_regular(times, pauses - 1 < TIME_SAMPLES ? pauses - 1 : TIME_SAMPLES);
+	return step_times_regular(times, pauses) && step_times_regular(between + 1, pauses - 1);
 }
 
 static bool has_regular_times(const struct step_loop *loop, uint64_t *times)
@@ -403,7 +430,7 @@ static bool has_regular_times(const struct step_loop *loop, uint64_t *times)
 			time_of(loop, loop->first + (uint32_t)((uint64_t)i * segments / sampled));
 	qsort(times, sampled, sizeof(*times), sorted_compare);
 	median = times[sampled / 2];
-	return step_times_regular(times, sampled) && has_regular_bursts(loop, median, times);
+	return step_times_regular(times, sampled) && has_regular_pauses(loop, median, times);
 }
 
 /* Sets the anchors of a candidate. Returns false when out of memory. */
@@ -431,19 +458,53 @@ static bool set_anchors(struct step_loop *loop, const struct candidate *candidat
 	return true;
 }
 
+/*
+ * Returns how well a launch tells the next one, for typical tokens: 0 in a random order, 1 if each
+ * token has one that follows.
+ */
+static double predictability(const struct search *s, const struct step_loop *loop)
+{
+	uint64_t all = 0, followed = 0, most = 0;
+
+	for (uint32_t token = STEP_RARE + 1; token < s->sequence->token_count; token++) {
+		uint32_t uses = step_token_uses(s->sequence, token);
+
+		if (!loop->uses[token].is_typical)
+			continue;
+		all += uses;
+		followed += s->follower[token];
+		most = larger_of(most, uses);
+	}
+	return all > most ? ((double)followed - (double)most) / (double)(all - most) : 1;
+}
+
 /* Returns whether a candidate is the anchor of a loop. */
+#ifdef STEP_DEBUG
+#include <stdio.h>
+#define DBG(...) fprintf(stderr, __VA_ARGS__)
+#else
+#define DBG(...)
+#endif
 static bool judge(struct search *s, const struct candidate *candidate, struct step_loop *loop)
 {
 	double share, sure = step_regularity(s->random, candidate->scatter, candidate->gap,
 					     candidate->count - 1);
 
 	find_typical(loop, s->tokens);
+	DBG("cand tok %u,%d count %u gap %.1f sc %.3f rnd %.3f sure %.1f [%u %u] typical %u\n", candidate->token, (int)candidate->next, candidate->count, candidate->gap, candidate->scatter, step_random_scatter(s->random, candidate->gap), sure, candidate->first, candidate->last, loop->typical);
 	if (!has_alike_samples(loop))
 		return false;
-	share = stable_share(loop);
+	loop->stable = share = stable_share(loop);
+	DBG("  alike; stable %.3f len %u\n", share, loop->length);
+	DBG("  predict %.3f\n", predictability(s, loop));
+	if (candidate->scatter > 0 && predictability(s, loop) < 0.3 &&
+	    (candidate->next != STEP_NONE || share < 0.05 || sure < SURE_OF_RANDOM))
+		return false;
 	if (candidate->scatter > 0 && share < 0.5 && sure < SURE_OF_FEW_STABLE)
 		return false;
-	return measure_coverage(loop) && has_regular_times(loop, s->times);
+	bool x = measure_coverage(loop), y = x && has_regular_times(loop, s->times);
+	DBG("  coverage %d (%lu of %lu, %u..%u) times %d\n", x, loop->covered, loop->launches, loop->first, loop->last, y);
+	return y;
 }
 
 /* ---- choosing between loops ---- */
@@ -511,9 +572,10 @@ static bool is_inner_better(struct search *s, const struct step_loop *outer,
 	 * They have the same steps. The outer anchor may lack in some, here and there. Or the inner
 	 * one has more in a few places, such as an evaluation.
 	 */
+	DBG("  nested ratio %.2f sc %.3f mean %.2f rnd %.3f reg %.2f negl %d extra %lu in %lu\n", ratio, n.scatter, n.mean, step_random_scatter(s->random, n.mean), step_regularity(s->random, n.scatter, n.mean, (uint32_t)n.segments), is_negligible(outer, inner, ratio), n.extra, n.with_extra);
 	if (ratio < 1.5)
 		return n.with_extra * 100 > n.segments && n.extra * 2 <= n.with_extra * 5;
-	return n.scatter > RANDOM_SHARE * step_random_scatter(s->random, n.mean) ||
+	return (inner->stable > outer->stable && n.scatter > RANDOM_NESTING * step_random_scatter(s->random, n.mean)) ||
 	       step_regularity(s->random, n.scatter, n.mean, (uint32_t)n.segments) <
 		       SURE_OF_NESTING ||
 	       is_negligible(outer, inner, ratio);
@@ -619,9 +681,10 @@ static int search(struct search *s)
 
 	s->uses = calloc(token_count, sizeof(*s->uses));
 	s->tokens = malloc(token_count * sizeof(*s->tokens));
-	s->times = malloc((smaller_of(s->sequence->count, NESTED_MAX) + 1) * sizeof(*s->times));
+	s->follower = calloc(token_count, sizeof(*s->follower));
+	s->times = malloc((larger_of(TIME_SAMPLES, smaller_of(s->sequence->count, NESTED_MAX)) + 1) * sizeof(*s->times));
 	s->budget = (uint64_t)s->sequence->count * STEP_SEARCH_PASSES;
-	if (!s->uses || !s->tokens || !s->times || !find_candidates(s))
+	if (!s->uses || !s->tokens || !s->follower || !s->times || !find_candidates(s))
 		return -ENOMEM;
 	if (try_candidates(s) != 0)
 		return -ENOMEM;
@@ -638,6 +701,7 @@ int step_loop_find(struct step_loop *loop, const struct step_sequence *sequence,
 
 	free(s.candidates);
 	free(s.tokens);
+	free(s.follower);
 	free(s.pairs);
 	free(s.times);
 	*loop = s.best;

@@ -54,6 +54,7 @@ struct step_loop {
 	uint32_t stamp;              /* the latest in `uses` */
 	uint32_t typical;            /* number of typical tokens */
 	uint32_t length;             /* typical launches in a segment, the median */
+	double stable;               /* share of a segment that nearly all have */
 	uint64_t covered, launches;  /* typical ones, and all since the start-up */
 	bool is_weak;                /* covers less than STEPS_COVERED_MIN percent */
 };

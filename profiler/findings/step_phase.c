@@ -532,21 +532,18 @@ static uint32_t find_first(struct phase *p)
 }
 
 /*
- * Returns the first launch after the last anchor that is of another step, or `limit`. With
+ * Returns the first launch of the step that begins after the last anchor, or STEP_NONE. With
  * RULE_FIRST the launches of its token before it, in the step that ends, are counted.
  */
-static uint32_t find_next(const struct phase *p, uint32_t limit)
+static uint32_t find_last(const struct phase *p)
 {
-	uint32_t anchor = p->loop->anchors[p->loop->last], found, earlier = 0;
+	uint32_t anchor = p->loop->anchors[p->loop->last], earlier = 0;
 
-	if (p->rule == RULE_ANCHOR)
-		return limit;
+	if (p->rule != RULE_FIRST)
+		return find_start(p, anchor, p->limit);
 	for (uint32_t i = 0; i < p->slot; i++)
 		earlier += p->cycle[i] == p->cycle[p->slot];
-	found = p->rule == RULE_FIRST
-			? find_forward(p, anchor, limit, p->cycle[p->slot], earlier + 1)
-			: find_start(p, anchor, limit);
-	return found == STEP_NONE ? limit : found;
+	return find_forward(p, anchor, p->limit, p->cycle[p->slot], earlier + 1);
 }
 
 static void add_start(struct step_starts *starts, uint32_t position)
@@ -565,7 +562,9 @@ static void end_steps(struct phase *p, struct step_starts *starts, uint32_t limi
 	starts->end = walk_forward(p, starts->list[starts->count - 1], limit);
 	for (uint32_t token = STEP_RARE + 1; token < p->sequence->token_count; token++)
 		kinds += p->loop->uses[token].is_typical && is_met(p, token);
-	if (20 * (uint64_t)kinds >= 17 * (uint64_t)p->loop->typical || starts->count == 1)
+	if ((20 * (uint64_t)kinds >= 17 * (uint64_t)p->loop->typical &&
+	     is_met(p, p->cycle[slot_before(p, p->slot)])) ||
+	    starts->count == 1)
 		return;
 	starts->count--;
 	starts->end = walk_forward(p, starts->list[starts->count - 1], starts->list[starts->count]);
@@ -576,17 +575,16 @@ static int list_starts(struct phase *p, struct step_starts *starts)
 	const struct step_loop *loop = p->loop;
 	uint32_t first = find_first(p);
 
-	/* a step for each anchor and the first one */
+	/* a step for each anchor, and the one before the first */
 	starts->list = malloc(((size_t)loop->last - loop->first + 2) * sizeof(*starts->list));
 	if (!starts->list)
 		return -ENOMEM;
 	add_start(starts, first);
 	for (uint32_t i = loop->first; i < loop->last; i++)
 		add_start(starts, find_start(p, loop->anchors[i], loop->anchors[i + 1]));
-	if (p->rule == RULE_ANCHOR)
-		add_start(starts, loop->anchors[loop->last]);
+	add_start(starts, find_last(p));
 	starts->begin = first != STEP_NONE && first < p->start ? first : p->start;
-	end_steps(p, starts, find_next(p, p->limit));
+	end_steps(p, starts, p->limit);
 	return 0;
 }
 
