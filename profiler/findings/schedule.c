@@ -86,10 +86,42 @@ static uint32_t thread_of(struct place_maps *maps, thread_set *threads, struct p
 
 struct launch_reading {
 	struct launch_schedule *schedule;
+	uint32_t *plain; /* by stack: the number of the stack without ranges of NVTX */
 	const struct result *result;
 	struct place_maps maps;
 	struct launch_index index; /* `stack` is the number of the launch */
 };
+
+/*
+ * Numbers stacks so that those which differ in NVTX ranges alone have one number: ranges are often
+ * called after the step. Returns NULL if out of memory.
+ */
+static uint32_t *plain_stacks(const struct result *r)
+{
+	struct plain_stack {
+		uint32_t outer, frame;
+	};
+	RECORD_SET(struct plain_stack) all = {.count = 0};
+	uint32_t *plain = calloc(r->stack_count + (size_t)1, sizeof(*plain));
+
+	for (uint32_t i = 1; plain && i < r->stack_count; i++) {
+		const struct plain_stack stack = {plain[r->stacks[i].outer], r->stacks[i].frame};
+		uint32_t at;
+
+		plain[i] = stack.outer;
+		if (r->frames[stack.frame].class == CLASS_NVTX)
+			continue;
+		at = record_get(&all, &stack, &stack);
+		if (at == RECORD_NONE) {
+			free(plain);
+			plain = NULL;
+			break;
+		}
+		plain[i] = at + 1;
+	}
+	record_set_release(&all.set);
+	return plain;
+}
 
 static uint32_t token_of(struct launch_schedule *s, uint32_t stack, uint32_t frame)
 {
@@ -103,7 +135,8 @@ static int add_launch(struct launch_reading *r, const struct timeline_record *re
 	struct launch_schedule *s = r->schedule;
 	const struct place *place = place_of(r->result, record->place);
 	uint32_t thread = thread_of(&r->maps, (thread_set *)&s->threads, record->place);
-	uint32_t token = token_of(s, result_record_stack(r->result, record), SCHEDULE_NO_FRAME);
+	uint32_t stack = r->plain[result_record_stack(r->result, record)];
+	uint32_t token = token_of(s, stack, SCHEDULE_NO_FRAME);
 	int err = make_room(&s->list, s->count, &s->capacity, sizeof(*s->list));
 
 	if (err || token == RECORD_NONE)
@@ -167,12 +200,14 @@ static int add_to_launches(void *context, const struct timeline_record *record)
 
 int launch_schedule_read(struct launch_schedule *schedule, const struct result *result)
 {
-	struct launch_reading r = {.schedule = schedule, .result = result};
+	struct launch_reading r = {
+		.schedule = schedule, .result = result, .plain = plain_stacks(result)};
 	int err = -ENOMEM;
 
 	memset(schedule, 0, sizeof(*schedule));
-	if (place_maps_begin(&r.maps, result))
+	if (r.plain && place_maps_begin(&r.maps, result))
 		err = read_records(result, add_to_launches, &r);
+	free(r.plain);
 	place_maps_release(&r.maps);
 	launch_index_release(&r.index);
 	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));

@@ -30,7 +30,7 @@ struct schedule_thread {
 
 /* Launches of the same work from the same stack. */
 struct schedule_token {
-	uint32_t stack; /* of the launch, in the result */
+	uint32_t stack; /* a number of the launch's stack without ranges of NVTX */
 	uint32_t frame; /* the kernel; SCHEDULE_NO_FRAME: a graph, or unknown */
 };
 #define SCHEDULE_NO_FRAME UINT32_MAX
