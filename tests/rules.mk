@@ -209,7 +209,7 @@ test-browser: $(BUILD)/profiler/web/page.html $(BROWSER_DIR)/pictures
 
 BENCH_DIR := $(BUILD)/tests/bench
 $(BENCH_DIR)/pipe $(BENCH_DIR)/waits $(BENCH_DIR)/timeline $(BENCH_DIR)/live $(BENCH_DIR)/trace \
-		$(BENCH_DIR)/switches: $(BENCH_DIR)/%: tests/bench/bench_%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+		$(BENCH_DIR)/switches $(BENCH_DIR)/findings: $(BENCH_DIR)/%: tests/bench/bench_%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -240,7 +240,7 @@ $(addprefix $(BENCH_DIR)/,python_stack async_parent): $(BENCH_DIR)/%: tests/benc
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
 # built by the tests, too, which do not run them
-bench-build: $(addprefix $(BENCH_DIR)/,pipe waits timeline live trace naming capture nvtx deep switches \
+bench-build: $(addprefix $(BENCH_DIR)/,pipe waits timeline findings live trace naming capture nvtx deep switches \
 	$(if $(PYTHON_CONFIG),python_stack async_parent))
 run-tests: bench-build
 bench: all bench-build fake_cuda workloads
