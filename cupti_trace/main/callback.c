@@ -56,6 +56,7 @@ static __thread struct own {
 	bool made_node;    /* a node of a graph */
 	bool ends_alone;   /* as in struct function, and no node was made */
 	uint32_t measured; /* number of measured launches */
+	uint32_t awaited;  /* correlation id of the launch that was marked as waited for last */
 } own __attribute__((aligned(64)));
 
 /*
@@ -394,18 +395,18 @@ static SELDOM void on_wait_entry(struct tracer *tracer, const struct function *f
 	wait_log_enter(tracer, &call, stack);
 }
 
-/* Marks the last kernel as waited for: the thread waits for it, or for later work. */
+/* Marks the last launch as waited for: the thread waits for it, or for later work. */
 static SELDOM void on_waited(struct tracer *tracer, struct own *me)
 {
 	launch_log_waited(&tracer->sink, me->correlation_id);
-	me->is_kernel = false; /* once */
+	me->awaited = me->correlation_id; /* once */
 }
 
 /* Does what an entry needs besides a launch: nothing for most functions. */
 static SELDOM void do_more(struct tracer *tracer, struct function *f, struct own *me,
 			   const char *function, const struct cupti_abi_callback_data *data)
 {
-	if (f->flushes && me->is_kernel && tracer->config.waited)
+	if (f->flushes && me->awaited != me->correlation_id && tracer->config.waited)
 		on_waited(tracer, me);
 	if (f->role == FUNCTION_NEW)
 		report_unknown(tracer, f, function);

@@ -118,7 +118,8 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	if (f.role == FUNCTION_GRAPH)
 		f.flags = GPU_LAUNCH_IS_GRAPH;
 	else if (f.role != FUNCTION_KERNEL) /* a batch of copies is many operations */
-		f.flags = GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER;
+		f.flags = GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER |
+			  (f.flushes && config->waited ? GPU_LAUNCH_WAITED : 0);
 	f.size_at = known.size_at;
 	f.kind_at = known.kind_at;
 	f.kernel_at = known.kernel_at;

@@ -222,7 +222,7 @@ enum gpu_launch_family {
 #define GPU_LAUNCH_IS_OTHER 2u   /* copies, sets, allocates: does not launch a kernel */
 #define GPU_LAUNCH_HAS_RECORD 4u /* a copy or set of at least a byte: has a record unless void */
 #define GPU_LAUNCH_SKIPPED 8u    /* has no stack: a sampled launch of its kernel stands for it */
-/* a kernel launch, if requested: the thread's next action was to wait for the GPU */
+/* if requested: the thread waited for the GPU in this call, or before its next launch */
 #define GPU_LAUNCH_WAITED 16u
 
 struct gpu_event_launch {

@@ -123,11 +123,9 @@ static uint32_t *plain_stacks(const struct result *r)
 	return plain;
 }
 
-static uint32_t token_of(struct launch_schedule *s, uint32_t stack, uint32_t frame)
+static uint32_t token_of(struct launch_schedule *s, const struct schedule_token *token)
 {
-	const struct schedule_token token = {stack, frame};
-
-	return record_get(&s->tokens, &token, &token);
+	return record_get(&s->tokens, token, token);
 }
 
 static int add_launch(struct launch_reading *r, const struct timeline_record *record)
@@ -136,7 +134,7 @@ static int add_launch(struct launch_reading *r, const struct timeline_record *re
 	const struct place *place = place_of(r->result, record->place);
 	uint32_t thread = thread_of(&r->maps, (thread_set *)&s->threads, record->place);
 	uint32_t stack = r->plain[result_record_stack(r->result, record)];
-	uint32_t token = token_of(s, stack, SCHEDULE_NO_FRAME);
+	uint32_t token = token_of(s, &(struct schedule_token){stack, SCHEDULE_NO_FRAME, 0});
 	int err = make_room(&s->list, s->count, &s->capacity, sizeof(*s->list));
 
 	if (err || token == RECORD_NONE)
@@ -149,28 +147,34 @@ static int add_launch(struct launch_reading *r, const struct timeline_record *re
 	return err;
 }
 
-/* Tells launches of different kernels from one stack apart, by the first kernel of each. */
+/*
+ * Tells launches of different kernels from one stack apart, by the first kernel of each, and those
+ * that their threads waited for.
+ */
 static int refine_launch(struct launch_reading *r, const struct timeline_record *record)
 {
 	struct launch_schedule *s = r->schedule;
 	const struct place *place = place_of(r->result, record->place);
 	const struct indexed_launch *found;
-	struct step_launch *launch;
-	uint32_t stack, token;
+	struct schedule_token token;
+	uint32_t stack, number;
 
-	if (record->work != GPU_WORK_KERNEL || record->graph_node || !place)
+	if (!place ||
+	    (!record->is_waited && (record->work != GPU_WORK_KERNEL || record->graph_node)))
 		return 0;
 	found = launch_index_find(&r->index, place->part[PLACE_PROCESS], record->correlation);
+	if (!found)
+		return 0;
+	token = s->tokens.list[s->list[found->stack].token];
 	stack = result_work_stack(r->result, result_record_stack(r->result, record));
-	if (!found || stack == RESULT_ROOT)
-		return 0;
-	launch = &s->list[found->stack];
-	if (s->tokens.list[launch->token].frame != SCHEDULE_NO_FRAME)
-		return 0;
-	token = token_of(s, s->tokens.list[launch->token].stack, r->result->stacks[stack].frame);
-	if (token == RECORD_NONE)
+	if (token.frame == SCHEDULE_NO_FRAME && record->work == GPU_WORK_KERNEL &&
+	    !record->graph_node && stack != RESULT_ROOT)
+		token.frame = r->result->stacks[stack].frame;
+	token.is_waited |= record->is_waited;
+	number = token_of(s, &token);
+	if (number == RECORD_NONE)
 		return -ENOMEM;
-	launch->token = token;
+	s->list[found->stack].token = number;
 	return 0;
 }
 

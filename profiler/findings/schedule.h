@@ -30,8 +30,9 @@ struct schedule_thread {
 
 /* Launches of the same work from the same stack. */
 struct schedule_token {
-	uint32_t stack; /* a number of the launch's stack without ranges of NVTX */
-	uint32_t frame; /* the kernel; SCHEDULE_NO_FRAME: a graph, or unknown */
+	uint32_t stack;     /* a number of the launch's stack without ranges of NVTX */
+	uint32_t frame;     /* the kernel; SCHEDULE_NO_FRAME: a graph, or unknown */
+	uint32_t is_waited; /* the thread waited for it at once */
 };
 #define SCHEDULE_NO_FRAME UINT32_MAX
 

@@ -249,7 +249,7 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 	r->stack = stack;
 	r->shape = gpu_work_is_memory_call(o->work) ? 0 : o->shape;
 	r->correlation = o->correlation_id;
-	r->is_waited = launch->is_waited && o->work == GPU_WORK_KERNEL;
+	r->is_waited = launch->is_waited;
 	item.flags |= o->bad_time ? 0 : ITEM_DRAWN;
 	item.flags |= gpu_work_is_instant(o->work) ? 0 : ITEM_ROW;
 	if (launched_ns > o->start_ns || !time_range_has(&a->time_range, launched_ns))

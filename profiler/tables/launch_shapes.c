@@ -52,7 +52,7 @@ static void add(struct launch_shapes *all, const struct result *r,
 		return;
 	}
 	all->list[at].count++;
-	all->list[at].waited += record->is_waited;
+	all->list[at].waited += record->is_waited && !record->graph_node;
 	all->list[at].ns += record->duration_ns;
 }
 
