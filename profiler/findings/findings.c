@@ -161,28 +161,60 @@ static void find_work(struct findings *f, const struct operation_schedule *sched
 		f->first_work_ns = schedule->list[0].start_ns;
 }
 
-/* Returns the end of the work that a process launched from `from_ns` to `to_ns`, at least that. */
-static uint64_t end_of_work(const struct operation_schedule *schedule, uint32_t process,
-			    uint64_t from_ns, uint64_t to_ns)
+/* Returns the number of the step that a time is in; the last one's if it is after all of them. */
+static uint32_t step_at(const struct step_series *s, uint64_t ns)
 {
-	uint64_t end_ns = to_ns;
+	uint32_t low = 0, high = s->count;
 
-	for (uint64_t i = 0; i < schedule->count; i++) {
-		const struct scheduled_operation *o = &schedule->list[i];
-		uint64_t launched_ns;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
 
-		if (o->site == SCHEDULE_NO_SITE || scheduled_end_ns(o) <= end_ns)
-			continue;
-		launched_ns = scheduled_launch_ns(o);
-		if (launched_ns >= from_ns && launched_ns <= to_ns &&
-		    schedule->threads.list[schedule->sites.list[o->site].thread].process == process)
-			end_ns = scheduled_end_ns(o);
+		if (s->starts_ns[middle] <= ns)
+			low = middle;
+		else
+			high = middle;
 	}
-	return end_ns;
+	return low;
 }
 
-static void find_steady(struct making *m, const struct operation_schedule *schedule,
-			const uint32_t *process_of)
+/*
+ * Finds when the GPU began the work of each step, and ended that of the last one. A step without
+ * work begins with its launches.
+ */
+static void find_step_work(struct findings *f, const struct operation_schedule *schedule,
+			   uint32_t process)
+{
+	const struct step_series *s = f->steps.list;
+	uint64_t *work_ns = f->step_work_ns, launched_ns;
+
+	memset(work_ns, 0, (s->count + (size_t)1) * sizeof(*work_ns));
+	for (uint64_t i = 0; i < schedule->count; i++) {
+		const struct scheduled_operation *o = &schedule->list[i];
+		uint32_t at;
+
+		if (o->site == SCHEDULE_NO_SITE)
+			continue;
+		launched_ns = scheduled_launch_ns(o);
+		if (launched_ns < s->starts_ns[0] || launched_ns > s->starts_ns[s->count] ||
+		    schedule->threads.list[schedule->sites.list[o->site].thread].process != process)
+			continue;
+		at = step_at(s, launched_ns);
+		if (!work_ns[at])
+			work_ns[at] = o->start_ns; /* operations are in order */
+		if (at == s->count - 1 && work_ns[s->count] < scheduled_end_ns(o))
+			work_ns[s->count] = scheduled_end_ns(o);
+	}
+	for (uint32_t i = 0; i <= s->count; i++) {
+		if (!work_ns[i])
+			work_ns[i] = s->starts_ns[i];
+		if (i > 0 && work_ns[i] < work_ns[i - 1])
+			work_ns[i] = work_ns[i - 1];
+	}
+}
+
+/* Finds the steady part, and the times of steps. Returns 0 or -ENOMEM. */
+static int find_steady(struct making *m, const struct operation_schedule *schedule,
+		       const uint32_t *process_of)
 {
 	struct findings *f = m->findings;
 	const struct step_series *s = f->steps.list;
@@ -190,10 +222,14 @@ static void find_steady(struct making *m, const struct operation_schedule *sched
 	f->steady_from_ns = f->first_work_ns;
 	f->steady_to_ns = f->last_work_ns;
 	if (!f->steps.count)
-		return;
-	f->steady_from_ns = s->starts_ns[s->warm_up];
-	f->steady_to_ns = end_of_work(schedule, process_of[s->thread], s->starts_ns[s->count - 1],
-				      s->starts_ns[s->count]);
+		return 0;
+	f->step_work_ns = malloc((s->count + (size_t)1) * sizeof(*f->step_work_ns));
+	if (!f->step_work_ns)
+		return -ENOMEM;
+	find_step_work(f, schedule, process_of[s->thread]);
+	f->steady_from_ns = f->step_work_ns[s->warm_up];
+	f->steady_to_ns = f->step_work_ns[s->count];
+	return step_times_measure(&f->step_times, f->step_work_ns, s->count, s->warm_up);
 }
 
 /* ---- the verdict ---- */
@@ -461,17 +497,18 @@ static void add_steps(struct making *m)
 			 100 * (t->drift > 0 ? t->drift : -t->drift),
 			 t->drift > 0 ? "longer" : "shorter");
 	if (s->warm_up)
-		snprintf(warm_up, sizeof(warm_up), ", after %" PRIu32 " of warm-up", s->warm_up);
+		snprintf(warm_up, sizeof(warm_up), "; %" PRIu32 " before them are warm-up",
+			 s->warm_up);
 	add(m,
 	    (struct finding){
 		    .kind = FINDING_STEPS,
 		    .claim = text_of(
 			    m,
-			    "%" PRIu32 " steps%s of %s (8 of 10 take %s to %s; the slowest, "
-			    "number %" PRIu32 ", %s)%s",
-			    s->count - s->warm_up, warm_up, time_text(median, (double)t->median_ns),
+			    "%" PRIu32 " steps of %s (8 of 10 take %s to %s; the slowest, number "
+			    "%" PRIu32 ", %s)%s%s",
+			    s->count - s->warm_up, time_text(median, (double)t->median_ns),
 			    time_text(low, (double)t->p10_ns), time_text(high, (double)t->p90_ns),
-			    t->slowest, time_text(slowest, (double)t->slowest_ns), drift),
+			    t->slowest, time_text(slowest, (double)t->slowest_ns), drift, warm_up),
 		    .certainty = "derived from the order of launches",
 		    .next = text_of(m, "--step %" PRIu32 " -o step.html: the slowest one",
 				    t->slowest)});
@@ -663,19 +700,108 @@ static void add_losses(struct making *m)
 
 /* ---- all ---- */
 
-/* Finds steps by launches and kernels; if there are none, by launches alone. */
+/*
+ * Puts the main series first, by how long it lasts and by its launches: autotuning may launch more,
+ * for a short time, and a thread may do little for a long time.
+ */
+static void find_main_series(struct step_list *steps)
+{
+	struct step_series first;
+	double most = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < steps->count; i++) {
+		const struct step_series *s = &steps->list[i];
+		double ns = (double)(s->starts_ns[s->count] - s->starts_ns[0]);
+
+		if (ns * ns * (double)s->launches <= most)
+			continue;
+		most = ns * ns * (double)s->launches;
+		at = i;
+	}
+	if (at == 0)
+		return;
+	first = steps->list[at];
+	memmove(&steps->list[1], &steps->list[0], at * sizeof(*steps->list));
+	steps->list[0] = first;
+}
+
+/* How launches are told apart when steps are looked for. */
+enum token_detail { BY_STACK, BY_KERNEL, BY_WAIT, TOKEN_DETAILS };
+
+/* Numbers launches that are alike in this detail. Returns NULL if out of memory. */
+static uint32_t *number_tokens(const struct launch_schedule *launches, enum token_detail detail)
+{
+	RECORD_SET(struct schedule_token) all = {.count = 0};
+	uint32_t *numbers = malloc((launches->tokens.count + (size_t)1) * sizeof(*numbers));
+
+	for (uint32_t i = 0; numbers && i < launches->tokens.count; i++) {
+		struct schedule_token token = launches->tokens.list[i];
+
+		if (detail < BY_KERNEL)
+			token.frame = SCHEDULE_NO_FRAME;
+		if (detail < BY_WAIT)
+			token.is_waited = 0;
+		numbers[i] = record_get(&all, &token, &token);
+		if (numbers[i] == RECORD_NONE) {
+			free(numbers);
+			numbers = NULL;
+		}
+	}
+	record_set_release(&all.set);
+	return numbers;
+}
+
+/* Looks for steps in one detail. `tokens` has the launches' tokens in full detail. */
+static int find_steps_by(struct step_list *steps, struct launch_schedule *launches,
+			 const uint32_t *tokens, const uint32_t *process_of,
+			 enum token_detail detail)
+{
+	uint32_t *numbers = number_tokens(launches, detail);
+	int err = -ENOMEM;
+
+	for (uint64_t i = 0; numbers && i < launches->count; i++)
+		launches->list[i].token = numbers[tokens[i]];
+	if (numbers)
+		err = steps_find(launches->list, launches->count, process_of,
+				 launches->threads.count, steps);
+	free(numbers);
+	find_main_series(steps);
+	return err;
+}
+
+/* Returns whether the main steps have several launches each. */
+static bool has_structure(const struct step_list *steps)
+{
+	return steps->count && steps->list[0].launches >= 2 * (uint64_t)steps->list[0].count;
+}
+
+/*
+ * Finds steps in the least detail in which they have several launches each: which kernel runs may
+ * change with sizes, and a wait may end several steps. Otherwise takes steps of one launch.
+ */
 static int find_steps(struct findings *f, struct launch_schedule *launches,
 		      const uint32_t *process_of)
 {
-	int err = steps_find(launches->list, launches->count, process_of, launches->threads.count,
-			     &f->steps);
+	uint32_t *tokens = malloc((launches->count + (size_t)1) * sizeof(*tokens));
+	int err = tokens ? 0 : -ENOMEM;
 
-	if (err || f->steps.count)
-		return err;
-	for (uint64_t i = 0; i < launches->count; i++)
-		launches->list[i].token = launches->tokens.list[launches->list[i].token].stack;
-	err = steps_find(launches->list, launches->count, process_of, launches->threads.count,
-			 &f->steps);
+	for (uint64_t i = 0; tokens && i < launches->count; i++)
+		tokens[i] = launches->list[i].token;
+	for (int detail = BY_STACK; detail < TOKEN_DETAILS && !err && !has_structure(&f->steps);
+	     detail++) {
+		struct step_list found;
+
+		err = find_steps_by(&found, launches, tokens, process_of,
+				    (enum token_detail)detail);
+		if (!err && (!f->steps.count || has_structure(&found))) {
+			step_list_release(&f->steps);
+			f->steps = found;
+		} else {
+			step_list_release(&found);
+		}
+	}
+	free(tokens);
 	if (!err && !f->steps.count)
 		f->no_steps = launches->count < STEPS_MIN
 				      ? "there are too few launches"
@@ -703,8 +829,10 @@ static int make(struct making *m, const uint32_t *process_of)
 	if (err)
 		return err;
 	find_work(f, &schedule);
-	find_steady(m, &schedule, process_of);
-	err = device_times_divide(&f->whole, &schedule, m->result, f->is_own, m->from_ns, m->to_ns);
+	err = find_steady(m, &schedule, process_of);
+	if (!err)
+		err = device_times_divide(&f->whole, &schedule, m->result, f->is_own, m->from_ns,
+					  m->to_ns);
 	if (!err)
 		err = device_times_divide(&f->steady, &schedule, m->result, f->is_own,
 					  f->steady_from_ns, f->steady_to_ns);
@@ -740,8 +868,6 @@ static int read_course(struct making *m)
 	process_of = processes_of(&launches);
 	err = process_of ? find_steps(f, &launches, process_of) : -ENOMEM;
 	launch_schedule_release(&launches);
-	if (!err && f->steps.count)
-		err = step_times_measure(&f->step_times, &f->steps.list[0]);
 	if (!err)
 		err = make(m, process_of);
 	free(process_of);
@@ -792,6 +918,7 @@ void findings_free(struct findings *f)
 	device_times_release(&f->whole);
 	device_times_release(&f->steady);
 	free(f->causes.list);
+	free(f->step_work_ns);
 	intern_release(&f->strings);
 	free(f->is_own);
 	free(f);

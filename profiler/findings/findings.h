@@ -84,7 +84,8 @@ struct findings {
 	struct finding list[FINDINGS_MAX];
 	uint32_t count;
 	struct step_list steps;
-	struct step_times step_times;         /* of the first series, without warm-up */
+	uint64_t *step_work_ns; /* when the GPU began each step of the first series, and the end */
+	struct step_times step_times;         /* by step_work_ns, without warm-up */
 	const char *no_steps;                 /* why there are none; NULL if there are */
 	uint64_t first_work_ns, last_work_ns; /* both 0 without GPU work */
 	uint64_t steady_from_ns, steady_to_ns;

@@ -134,7 +134,8 @@ struct report_table *steps_report_table(const struct result *result)
 		const struct step_series *s = &known->steps.list[i];
 		struct step_times t;
 
-		if (step_times_measure(&t, s) != 0) {
+		if (step_times_measure(&t, i ? s->starts_ns : known->step_work_ns, s->count,
+				       s->warm_up) != 0) {
 			report_table_free(f);
 			return NULL;
 		}

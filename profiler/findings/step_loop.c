@@ -13,9 +13,9 @@
 #define NESTED_MAX 65536u  /* segments in which inner anchors are counted */
 #define CANDIDATES_MAX (1u << 20)
 #define JUDGED_MAX 96u
-#define GROUP_JUDGED_MAX 3u  /* of candidates that are as frequent */
-#define START_UP_MAX 4096u   /* launches that may be more than those of the steps */
-#define RANDOM_SHARE 0.7     /* of the scatter of random gaps: more is random */
+#define GROUP_JUDGED_MAX 3u /* of candidates that are as frequent */
+#define START_UP_MAX 4096u  /* launches that may be more than those of the steps */
+#define RANDOM_SHARE 0.7    /* of the scatter of random gaps: more is random */
 #define RANDOM_NESTING 0.8
 #define SURE 1.5             /* standard deviations between a loop and a random order */
 #define SURE_OF_FEW_STABLE 3 /* where most of a step varies */
@@ -36,9 +36,9 @@ struct search {
 	uint32_t count, capacity;
 	struct step_token_use *uses;
 	uint32_t stamp;
-	uint32_t *tokens; /* a list of distinct ones */
+	uint32_t *tokens;   /* a list of distinct ones */
 	uint32_t *follower; /* by token: how often the token follows that follows most often */
-	uint32_t *pairs;  /* positions of a token, by the token that follows */
+	uint32_t *pairs;    /* positions of a token, by the token that follows */
 	uint32_t pair_capacity;
 	uint64_t *times; /* TIME_SAMPLES, or NESTED_MAX */
 	uint64_t budget; /* launches that may be examined yet */
@@ -491,7 +491,10 @@ static bool judge(struct search *s, const struct candidate *candidate, struct st
 					     candidate->count - 1);
 
 	find_typical(loop, s->tokens);
-	DBG("cand tok %u,%d count %u gap %.1f sc %.3f rnd %.3f sure %.1f [%u %u] typical %u\n", candidate->token, (int)candidate->next, candidate->count, candidate->gap, candidate->scatter, step_random_scatter(s->random, candidate->gap), sure, candidate->first, candidate->last, loop->typical);
+	DBG("cand tok %u,%d count %u gap %.1f sc %.3f rnd %.3f sure %.1f [%u %u] typical %u\n",
+	    candidate->token, (int)candidate->next, candidate->count, candidate->gap,
+	    candidate->scatter, step_random_scatter(s->random, candidate->gap), sure,
+	    candidate->first, candidate->last, loop->typical);
 	if (!has_alike_samples(loop))
 		return false;
 	loop->stable = share = stable_share(loop);
@@ -503,7 +506,8 @@ static bool judge(struct search *s, const struct candidate *candidate, struct st
 	if (candidate->scatter > 0 && share < 0.5 && sure < SURE_OF_FEW_STABLE)
 		return false;
 	bool x = measure_coverage(loop), y = x && has_regular_times(loop, s->times);
-	DBG("  coverage %d (%lu of %lu, %u..%u) times %d\n", x, loop->covered, loop->launches, loop->first, loop->last, y);
+	DBG("  coverage %d (%lu of %lu, %u..%u) times %d\n", x, loop->covered, loop->launches,
+	    loop->first, loop->last, y);
 	return y;
 }
 
@@ -572,10 +576,14 @@ static bool is_inner_better(struct search *s, const struct step_loop *outer,
 	 * They have the same steps. The outer anchor may lack in some, here and there. Or the inner
 	 * one has more in a few places, such as an evaluation.
 	 */
-	DBG("  nested ratio %.2f sc %.3f mean %.2f rnd %.3f reg %.2f negl %d extra %lu in %lu\n", ratio, n.scatter, n.mean, step_random_scatter(s->random, n.mean), step_regularity(s->random, n.scatter, n.mean, (uint32_t)n.segments), is_negligible(outer, inner, ratio), n.extra, n.with_extra);
+	DBG("  nested ratio %.2f sc %.3f mean %.2f rnd %.3f reg %.2f negl %d extra %lu in %lu\n",
+	    ratio, n.scatter, n.mean, step_random_scatter(s->random, n.mean),
+	    step_regularity(s->random, n.scatter, n.mean, (uint32_t)n.segments),
+	    is_negligible(outer, inner, ratio), n.extra, n.with_extra);
 	if (ratio < 1.5)
 		return n.with_extra * 100 > n.segments && n.extra * 2 <= n.with_extra * 5;
-	return (inner->stable > outer->stable && n.scatter > RANDOM_NESTING * step_random_scatter(s->random, n.mean)) ||
+	return (inner->stable > outer->stable &&
+		n.scatter > RANDOM_NESTING * step_random_scatter(s->random, n.mean)) ||
 	       step_regularity(s->random, n.scatter, n.mean, (uint32_t)n.segments) <
 		       SURE_OF_NESTING ||
 	       is_negligible(outer, inner, ratio);
@@ -682,7 +690,9 @@ static int search(struct search *s)
 	s->uses = calloc(token_count, sizeof(*s->uses));
 	s->tokens = malloc(token_count * sizeof(*s->tokens));
 	s->follower = calloc(token_count, sizeof(*s->follower));
-	s->times = malloc((larger_of(TIME_SAMPLES, smaller_of(s->sequence->count, NESTED_MAX)) + 1) * sizeof(*s->times));
+	s->times =
+		malloc((larger_of(TIME_SAMPLES, smaller_of(s->sequence->count, NESTED_MAX)) + 1) *
+		       sizeof(*s->times));
 	s->budget = (uint64_t)s->sequence->count * STEP_SEARCH_PASSES;
 	if (!s->uses || !s->tokens || !s->follower || !s->times || !find_candidates(s))
 		return -ENOMEM;

@@ -26,21 +26,21 @@ static double drift_of(uint64_t *ns, uint32_t count)
 	return first ? (double)last / (double)first - 1 : 0;
 }
 
-int step_times_measure(struct step_times *times, const struct step_series *series)
+int step_times_measure(struct step_times *times, const uint64_t *starts_ns, uint32_t count,
+		       uint32_t warm_up)
 {
-	uint32_t count = series->count - series->warm_up;
 	uint64_t *ns = malloc((count + (size_t)1) * sizeof(*ns));
 
 	memset(times, 0, sizeof(*times));
 	if (!ns)
 		return -ENOMEM;
+	starts_ns += warm_up;
+	count -= warm_up;
 	for (uint32_t i = 0; i < count; i++) {
-		const uint64_t *start = &series->starts_ns[series->warm_up + i];
-
-		ns[i] = start[1] - start[0];
+		ns[i] = starts_ns[i + 1] > starts_ns[i] ? starts_ns[i + 1] - starts_ns[i] : 0;
 		if (ns[i] > times->slowest_ns) {
 			times->slowest_ns = ns[i];
-			times->slowest = series->warm_up + i;
+			times->slowest = warm_up + i;
 		}
 	}
 	if (count) {

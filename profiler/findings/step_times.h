@@ -4,8 +4,6 @@
 #define PROFILER_FINDINGS_STEP_TIMES_H
 
 #include <stdint.h>
-#include "profiler/findings/step_finder.h"
-
 struct step_times {
 	uint64_t median_ns, fastest_ns, slowest_ns;
 	uint64_t p10_ns, p90_ns; /* 8 of 10 steps take between these times */
@@ -14,7 +12,11 @@ struct step_times {
 	double drift;
 };
 
-/* Measures the steps after warm-up. Returns 0 or -ENOMEM. */
-int step_times_measure(struct step_times *times, const struct step_series *series);
+/*
+ * Measures the steps after the first `warm_up` ones. Step i is from starts_ns[i] to starts_ns[i +
+ * 1]. Returns 0 or -ENOMEM.
+ */
+int step_times_measure(struct step_times *times, const uint64_t *starts_ns, uint32_t count,
+		       uint32_t warm_up);
 
 #endif
