@@ -31,6 +31,7 @@
 	X(cudaEventRecord, 135) \
 	X(cudaEventDestroy, 136) \
 	X(cudaEventSynchronize, 137) \
+	X(cudaStreamWaitEvent, 147) \
 	X(cudaDeviceCanAccessPeer, 154) \
 	X(cudaDeviceEnablePeerAccess, 155) \
 	X(cudaMemcpyPeer, 160) \
@@ -105,6 +106,7 @@
 	X(cuMemcpy2DUnaligned_v2, 288) \
 	X(cuMemcpy2DAsync_v2, 289) \
 	X(cuMemAllocHost_v2, 294) \
+	X(cuStreamWaitEvent, 295) \
 	X(cuCtxSetCurrent, 303) \
 	X(cuCtxGetCurrent, 304) \
 	X(cuMemcpy, 305) \

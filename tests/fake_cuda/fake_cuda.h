@@ -263,6 +263,8 @@ struct fake_cuda_driver {
 	/* From now on a context's kernels run one after the other, or again as their streams say.
 	 */
 	void (*serialize)(struct fake_cuda_context *context, bool on);
+	/* Future work on the stream starts at that time or later. */
+	int (*stream_wait_until)(struct fake_cuda_stream *stream, uint64_t until);
 	/* When the work now on the stream ends, at least now. */
 	int (*stream_end)(struct fake_cuda_stream *stream, uint64_t *end);
 

@@ -530,6 +530,7 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.stream_number = gpu_stream_number,
 		.serialize = gpu_serialize,
 		.stream_end = gpu_stream_end,
+		.stream_wait_until = gpu_stream_wait_until,
 		.module_load = module_load,
 		.module_unload = module_unload,
 		.module_function = module_function,

@@ -65,6 +65,7 @@ static struct {
 	int64_t ns;
 } clock_settings[CLOCK_SETTINGS];
 static uint32_t clock_set_count;
+static void (*tell_work)(const struct fake_cuda_activity *work);
 
 static __thread bool follows;
 static __thread int current_device;
@@ -377,6 +378,23 @@ void gpu_stream_wait(struct fake_cuda_stream *stream, struct fake_cuda_stream *o
 	pthread_mutex_unlock(&gpu_lock);
 }
 
+int gpu_stream_wait_until(struct fake_cuda_stream *handle, uint64_t until)
+{
+	struct fake_cuda_stream *s = gpu_stream(handle, false);
+
+	if (!s)
+		return FAKE_CUDA_ERROR_INVALID_HANDLE;
+	if (s->capture)
+		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	pthread_mutex_lock(&gpu_lock);
+	if (s->tail < until)
+		s->tail = until;
+	if (s->blocking && s->context->blocking_tail < until)
+		s->context->blocking_tail = until;
+	pthread_mutex_unlock(&gpu_lock);
+	return 0;
+}
+
 int gpu_stream_number(struct fake_cuda_context *context, struct fake_cuda_stream *handle,
 		      uint32_t *number)
 {
@@ -530,9 +548,15 @@ void gpu_follow(bool on)
 	follows = on;
 }
 
+FAKE_CUDA_EXPORT void fake_cuda_follow_work(void (*tell)(const struct fake_cuda_activity *work))
+{
+	__atomic_store_n(&tell_work, tell, __ATOMIC_RELEASE);
+}
+
 void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,
 		 struct fake_cuda_activity *activity)
 {
+	void (*tell)(const struct fake_cuda_activity *);
 	struct fake_cuda_context *c = stream->context;
 	uint64_t start, after;
 
@@ -572,6 +596,9 @@ void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,
 		kernels++;
 	}
 	pthread_mutex_unlock(&gpu_lock);
+	tell = __atomic_load_n(&tell_work, __ATOMIC_ACQUIRE);
+	if (tell)
+		tell(activity);
 }
 
 void gpu_count_launch(void)

@@ -130,6 +130,14 @@ struct fake_cuda_graph **gpu_stream_capture(struct fake_cuda_stream *stream);
 bool gpu_stream_is_legacy(const struct fake_cuda_stream *stream);
 /* A stream of the device that only the driver uses. */
 struct fake_cuda_stream *gpu_internal_stream(int device);
+/* Future work on the stream starts at `until` or later. */
+int gpu_stream_wait_until(struct fake_cuda_stream *handle, uint64_t until);
+/*
+ * From now on `tell` is called with all work that goes onto a timeline, on the thread that launches
+ * it, with no lock held; NULL: no more. Graph and correlation ids are not set. For programs that
+ * must know when their work runs; not in NVIDIA's library. `tell` must not call CUDA.
+ */
+void fake_cuda_follow_work(void (*tell)(const struct fake_cuda_activity *work));
 /* Future work on `stream` waits for the current work on `other`. */
 void gpu_stream_wait(struct fake_cuda_stream *stream, struct fake_cuda_stream *other);
 

@@ -266,6 +266,28 @@ CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event)
 		     IN_DRIVER(cuEventSynchronize, event_wait(driver, event)));
 }
 
+static cudaError_t stream_wait(const struct fake_cuda_driver *driver, cudaStream_t stream,
+			       cudaEvent_t event, unsigned int flags)
+{
+	if (!event_valid(event))
+		return cudaErrorInvalidResourceHandle;
+	if (flags)
+		return cudaErrorInvalidValue;
+	return event->recorded ? driver->stream_wait_until(stream, event->time) : cudaSuccess;
+}
+
+CUDART_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+					      unsigned int flags)
+{
+	struct {
+		cudaStream_t stream;
+		cudaEvent_t event;
+		unsigned int flags;
+	} params = {stream, event, flags};
+	RUNTIME_CALL("cudaStreamWaitEvent", FAKE_RT_cudaStreamWaitEvent,
+		     IN_DRIVER(cuStreamWaitEvent, stream_wait(driver, stream, event, flags)));
+}
+
 static cudaError_t event_elapsed(const struct fake_cuda_driver *driver, float *ms,
 				 cudaEvent_t start, cudaEvent_t end)
 {

@@ -10,6 +10,7 @@
 #include "cuda_driver_subset.h"
 #include "cuda_runtime_subset.h"
 #include "cbid.h"
+#include "fake_cuda.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -30,6 +31,10 @@ enum { MAX_WORK = 1000, WORK_SIZE = 184, MAX_NODES = 200 };
 	X(cudaStreamCreateWithFlags)  \
 	X(cudaStreamDestroy)          \
 	X(cudaStreamSynchronize)      \
+	X(cudaStreamWaitEvent)        \
+	X(cudaEventCreate)            \
+	X(cudaEventRecord)            \
+	X(cudaEventDestroy)           \
 	X(cudaStreamBeginCapture)     \
 	X(cudaStreamEndCapture)       \
 	X(cudaGraphInstantiate)       \

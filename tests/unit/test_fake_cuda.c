@@ -399,6 +399,71 @@ static void streams_run_beside_each_other_and_waits_are_real(void)
 	assert_int_equal(launch(b, 1), cudaErrorInvalidResourceHandle);
 }
 
+static struct {
+	unsigned int count;
+	enum fake_cuda_activity_type type[4];
+	uint64_t start[4], end[4];
+	char name[4][32];
+} told;
+
+static void keep_work(const struct fake_cuda_activity *work)
+{
+	assert_true(told.count < 4);
+	told.type[told.count] = work->type;
+	told.start[told.count] = work->start;
+	told.end[told.count] = work->end;
+	if (work->type == FAKE_CUDA_KERNEL)
+		snprintf(told.name[told.count], sizeof(told.name[0]), "%s", work->name);
+	told.count++;
+}
+
+static void a_program_can_follow_its_work(void)
+{
+	void (*follow)(void (*)(const struct fake_cuda_activity *));
+	void *memory = device_memory(100);
+	uint64_t before = now_ns();
+
+	*(void **)&follow = dlsym(libcuda, "fake_cuda_follow_work");
+	assert_non_null(follow);
+	follow(keep_work);
+	assert_int_equal(launch(NULL, 5000), 0);
+	assert_int_equal(rt.cudaMemset(memory, 1, 100), 0);
+	follow(NULL);
+	assert_int_equal(launch(NULL, 5000), 0);
+	assert_int_equal(told.count, 2);
+	assert_int_equal(told.type[0], FAKE_CUDA_KERNEL);
+	assert_string_equal(told.name[0], "_Z6kernelv");
+	assert_true(told.start[0] >= before);
+	assert_int_equal(told.end[0] - told.start[0], 5000);
+	assert_int_equal(told.type[1], FAKE_CUDA_SET);
+	assert_true(told.start[1] >= told.end[0]);
+}
+
+static void a_stream_waits_for_an_event_of_another(void)
+{
+	void (*follow)(void (*)(const struct fake_cuda_activity *));
+	cudaStream_t a = new_stream(), b = new_stream();
+	cudaEvent_t event, never;
+
+	*(void **)&follow = dlsym(libcuda, "fake_cuda_follow_work");
+	assert_non_null(follow);
+	follow(keep_work);
+	assert_int_equal(rt.cudaEventCreate(&event), 0);
+	assert_int_equal(rt.cudaEventCreate(&never), 0);
+	assert_int_equal(launch(a, 50000000), 0);
+	assert_int_equal(rt.cudaEventRecord(event, a), 0);
+	assert_int_equal(rt.cudaStreamWaitEvent(b, never, 0), 0);
+	assert_int_equal(launch(b, 1000), 0);
+	assert_int_equal(rt.cudaStreamWaitEvent(b, event, 0), 0);
+	assert_int_equal(launch(b, 1000), 0);
+	assert_int_equal(told.count, 3);
+	assert_true(told.start[2] >= told.end[0]);
+	assert_int_equal(rt.cudaStreamWaitEvent(b, event, 1), cudaErrorInvalidValue);
+	assert_int_equal(rt.cudaStreamWaitEvent(b, NULL, 0), cudaErrorInvalidResourceHandle);
+	assert_int_equal(rt.cudaEventDestroy(event), 0);
+	assert_int_equal(rt.cudaEventDestroy(never), 0);
+}
+
 static void a_forked_child_cannot_use_cuda(void)
 {
 	uint64_t time;
@@ -1092,6 +1157,8 @@ int main(void)
 		TEST(a_graph_launch_shares_one_correlation_id),
 		TEST(contexts_and_modules_are_announced),
 		TEST(streams_run_beside_each_other_and_waits_are_real),
+		TEST(a_program_can_follow_its_work),
+		TEST(a_stream_waits_for_an_event_of_another),
 		TEST(a_forked_child_cannot_use_cuda),
 		TEST(the_driver_refuses_all_before_init),
 		TEST(entry_points_begin_with_push_rbp),

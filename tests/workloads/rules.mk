@@ -26,11 +26,14 @@ NVCC ?= $(CUDA_HOME)/bin/nvcc
 WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=$(GPU_ARCH) \
 	-Xcompiler -fno-omit-frame-pointer,-fno-optimize-sibling-calls
 
+# with NVTX ranges, and the stand-in's truth (truth.h)
+WORKLOADS_NVTX := nvtx_ranges dosed_steps
+
 .PHONY: workloads workloads_gpu
 workloads: $(WORKLOADS_DIR)/no_frame_pointers
 workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
-workloads: $(WORKLOADS_DIR)/nvtx_ranges $(WORKLOADS_DIR)/libautograd_engine.so \
+workloads: $(WORKLOADS_NVTX:%=$(WORKLOADS_DIR)/%) $(WORKLOADS_DIR)/libautograd_engine.so \
 	$(addprefix $(WORKLOADS_DIR)/lib,probe_tracer.so still_clocks.so)
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
 
@@ -64,10 +67,10 @@ $(WORKLOADS_PLAIN:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.
 	$(call msg,LINK,$@)
 	$(Q)$(CXX) -pthread -o $@ $< -ldl
 
-$(WORKLOADS_DIR)/nvtx_ranges: $(WORKLOADS_DIR)/nvtx_ranges.o $(FAKE_CUDA_DIR)/libcudart.so \
+$(WORKLOADS_NVTX:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o $(FAKE_CUDA_DIR)/libcudart.so \
 		$(FAKE_CUDA_DIR)/libnvToolsExt.so.1
 	$(call msg,LINK,$@)
-	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -l:libnvToolsExt.so.1
+	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -l:libnvToolsExt.so.1 -ldl
 
 $(WORKLOADS_DIR)/libautograd_engine.so: $(WORKLOADS_SRC)/autograd_engine.cpp \
 		$(addprefix $(WORKLOADS_SRC)/,driver.h burn.h rules.mk)
