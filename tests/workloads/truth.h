@@ -122,7 +122,10 @@ static inline thread_log *log_of_thread()
 /* Says what the calling thread does from now on. */
 static inline void phase(use what)
 {
-	log_of_thread()->phases.push_back({now(), what});
+	std::vector<moment> &phases = log_of_thread()->phases;
+
+	if (phases.empty() || phases.back().what != what)
+		phases.push_back({now(), what});
 }
 
 static inline use use_of(const struct fake_cuda_activity *a)
