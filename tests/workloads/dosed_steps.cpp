@@ -486,7 +486,6 @@ NOINLINE static void wait_for_ranks()
 {
 	enum { AHEAD_NS = 20000000 };
 
-	GPU_CHECK(GPU_LAUNCH(stream, TINY_NS, embedding));
 	meet();
 	while (truth::now() + AHEAD_NS < met_ns)
 		sleep_ns(AHEAD_NS / 4);

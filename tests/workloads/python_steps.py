@@ -68,6 +68,7 @@ class Truth:
             print(f"truth share {word} {ns * 1000 // whole}")
         first = self.works[0][0] - self.begun
         print(f"truth start_up {first * 1000 // (end - self.begun)}")
+        print(f"truth working_ns {end - self.works[0][0]}")
         print(f"truth answer {answers}")
 
 

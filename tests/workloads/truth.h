@@ -6,7 +6,9 @@
  * The stand-in tells when each piece of work runs (fake_cuda_follow_work). The program says what
  * its threads do: truth::phase(truth::LOADER) holds for the calling thread until the next phase.
  * Idle time of a device is charged to the phases of the thread whose launch ended it. If work began
- * QUEUE_NS or more after its launch, that time is charged to the queue.
+ * QUEUE_NS or more after its launch, that time is charged to the queue. A thread that takes more
+ * than STALL_NS from one launch to the next does not launch all the time, for example where others
+ * have its processor. That time is host code.
  *
  * So the shares are right on a busy machine, too. They are of the steady part, from the first
  * launch of the first step after the warm-up to the end of the last work.
@@ -15,7 +17,8 @@
  *
  *	truth steps 100
  *	truth share loader 498         permille of the steady part
- *	truth start_up 62              permille of the run, until the first work
+ *	truth start_up 62              permille of the program's time, until the first work
+ *	truth working_ns 1034000000    from the first work to the end of the last
  *	truth answer loader            what a verdict may say, any of these words
  *	truth want autotuning          a finding that there must be
  *
@@ -54,7 +57,7 @@ enum use {
 	USES
 };
 
-enum { QUEUE_NS = 20000 };
+enum { QUEUE_NS = 20000, STALL_NS = 200000 };
 
 static const char *const words[USES] = {
 	"computing", "exposed_collectives", "waiting_for_rank", "exposed_copies", "loader",
@@ -219,6 +222,8 @@ struct shares {
 
 	void add(use what, uint64_t duration)
 	{
+		if (what == LAUNCHING && duration > STALL_NS)
+			what = HOST_CODE;
 		ns[what] += duration;
 		sum += duration;
 	}
@@ -324,8 +329,8 @@ static inline shares divide_all(size_t warm_up)
 	return s;
 }
 
-/* Returns how much of the run was before the first work, in permille. */
-static inline unsigned start_up()
+/* Prints how long the program took until its first work, and how long it had work. */
+static inline void print_start_up()
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
@@ -333,7 +338,11 @@ static inline unsigned start_up()
 		first = std::min(first, w.start);
 		last = std::max(last, w.end);
 	}
-	return last > all.begun ? (unsigned)((first - all.begun) * 1000 / (last - all.begun)) : 0;
+	if (last == 0)
+		return;
+	printf("truth start_up %llu\n",
+	       (unsigned long long)((first - all.begun) * 1000 / (last - all.begun)));
+	printf("truth working_ns %llu\n", (unsigned long long)(last - first));
 }
 
 /* Writes a line for each step: its number, begin, first launch and end. */
@@ -365,7 +374,7 @@ static inline void print(const char *answers, size_t warm_up = 0, const char *wa
 	printf("truth steps %zu\ntruth warm_up %zu\n", all.steps.size(), warm_up);
 	for (int i = 0; i < USES; i++)
 		printf("truth share %s %u\n", words[i], s.permille((use)i));
-	printf("truth start_up %u\n", start_up());
+	print_start_up();
 	if (answers)
 		printf("truth answer %s\n", answers);
 	if (want)
