@@ -701,8 +701,8 @@ static void add_losses(struct making *m)
 /* ---- all ---- */
 
 /*
- * Puts the main series first, by how long it lasts and by its launches: autotuning may launch more,
- * for a short time, and a thread may do little for a long time.
+ * Puts the main series first: by how long it lasts, its steps and its launches. Autotuning may
+ * launch more, for a short time, and a thread may do little for a long time.
  */
 static void find_main_series(struct step_list *steps)
 {
@@ -713,10 +713,11 @@ static void find_main_series(struct step_list *steps)
 	for (uint32_t i = 0; i < steps->count; i++) {
 		const struct step_series *s = &steps->list[i];
 		double ns = (double)(s->starts_ns[s->count] - s->starts_ns[0]);
+		double weight = ns * s->count * ns * s->count * (double)s->launches;
 
-		if (ns * ns * (double)s->launches <= most)
+		if (weight <= most)
 			continue;
-		most = ns * ns * (double)s->launches;
+		most = weight;
 		at = i;
 	}
 	if (at == 0)
