@@ -282,18 +282,25 @@ int compare(const struct options *options, const struct inherited *inherited)
 
 /* ---- --baseline ---- */
 
-static bool read_baselines(struct comparing *c, const char *folder)
+/* Reads captures, which are called `what` in messages. */
+static bool read_captures(struct comparing *c, const struct run_files *files, const char *folder,
+			  const char *what)
 {
-	c->before = c->options->baselines.count;
-	if (!read_inputs(c, &c->options->baselines, folder))
+	c->before = files->count;
+	if (!read_inputs(c, files, folder))
 		return false;
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->inputs[i].is_folded)
 			return log_error(
 				&c->log,
-				"%s is not a capture (baselines are written with -o FILE.profile)",
-				c->inputs[i].path);
+				"%s is not a capture (%s are written with -o FILE.profile)",
+				c->inputs[i].path, what);
 	return true;
+}
+
+static bool read_baselines(struct comparing *c, const char *folder)
+{
+	return read_captures(c, &c->options->baselines, folder, "baselines");
 }
 
 /*
@@ -350,6 +357,32 @@ static int report_baselines(struct comparing *c, const struct result *after,
 	changes_report(&c->log, comparison, c->options->report ? LINES : BASELINE_LINES,
 		       top_width(WIDTH));
 	return gates_check(&c->log, &c->options->gates, comparison);
+}
+
+bool compare_with(struct log *log, const struct options *o, const char *path,
+		  const struct result *result, const struct outputs *outputs,
+		  int (*use)(void *context, const struct comparison *comparison), void *context,
+		  int *used)
+{
+	const struct run_files other = {.paths = {path}, .count = 1};
+	char folder[OUTPUTS_FOLDER_BYTES];
+	struct comparing *c = new_comparing(log, o);
+	struct comparison *comparison = NULL;
+	bool is_made;
+
+	if (!c)
+		return log_error(log, "out of memory");
+	open_outputs_folder(outputs, folder);
+	if (read_captures(c, &other, timeline_folder(log, folder), "captures"))
+		comparison = make_comparison(c, result,
+					     (struct comparison_options){.shown = SIDE_AFTER});
+	if (comparison)
+		*used = use(context, comparison);
+	is_made = comparison;
+	comparison_free(comparison);
+	release_inputs(c);
+	free(c);
+	return is_made;
 }
 
 int compare_with_baselines(struct log *log, const struct options *o, const struct result *result,

@@ -26,4 +26,14 @@ bool compare_check_baselines(struct log *log, const struct options *options,
 int compare_with_baselines(struct log *log, const struct options *options,
 			   const struct result *result, const struct outputs *outputs);
 
+/*
+ * Compares a result, after, with the capture at `path`, before. Calls `use` with the comparison,
+ * and sets `*used` to what `use` returns. Returns false after logging the reason.
+ */
+struct comparison;
+bool compare_with(struct log *log, const struct options *options, const char *path,
+		  const struct result *result, const struct outputs *outputs,
+		  int (*use)(void *context, const struct comparison *comparison), void *context,
+		  int *used);
+
 #endif

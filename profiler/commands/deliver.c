@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
+#include "profiler/commands/ask.h"
 #include "profiler/commands/compare.h"
 #include "profiler/commands/open_outputs.h"
 #include "profiler/commands/push.h"
@@ -25,8 +26,11 @@
 unsigned int deliver_needs(const struct options *o)
 {
 	const struct run_options *run = options_run(o);
+	bool asks =
+		o->query.question && (query_needs_findings(&o->query) || query_other(&o->query));
 
 	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view) |
+	       (asks ? USES_TIMELINE : 0) |
 	       (o->launch_shapes || (run && run->measure.idle) ||
 				(o->span_server && !span_export_is_live(o))
 			? NEEDS_TIMELINE
@@ -428,6 +432,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		report_weight(log, &d.weighed);
 	report_top(log, o, shown->weight ? &d.run.result : shown);
 	status = write_all(log, o, outputs, opener, spans, &d);
+	if (o->query.question)
+		status = ask(log, o, outputs, shown);
 	if (span_export_send(spans, log, result_for(&otlp_json_writer, &d), &lost_spans) != 0 &&
 	    !status)
 		status = EXIT_PROFILER_FAILED;

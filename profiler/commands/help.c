@@ -30,6 +30,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  .perfetto-trace    when everything happened, for ui.perfetto.dev\n"
 		 "  .trace.json        the same as JSON, for chrome://tracing and scripts\n"
 		 "  .json              sums and losses as data, for scripts\n"
+		 "  .md                one or two pages, for a pull request or a language model\n"
 		 "  .profile           the run itself, for --from: see --help captures\n"
 		 "All of them have the same nanoseconds. A report and a picture are one file each "
 		 "that needs no network.",

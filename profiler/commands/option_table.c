@@ -21,7 +21,7 @@ static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL}
 static const char *const graphs[] = {"node", "whole", "device", NULL};
 static const char *const formats[] = {"folded",     "svg",           "html",     "pprof",
 				      "speedscope", "otlp-profiles", "perfetto", "chrome",
-				      "json",       "profile",       NULL};
+				      "json",       "markdown",      "profile",  NULL};
 static const char *const parts[] = {"rank",    "process", "thread", "device",
 				    "context", "stream",  NULL};
 static const char *const names[] = {"full", "short", NULL};
@@ -57,6 +57,12 @@ const struct option_entry option_table[] = {
 	      "in --from cap.*.profile, are the ranks of a job, and are merged; --by rank keeps "
 	      "them apart. Traces without a rank, as in --from app-*.trace, are processes of one "
 	      "program; --by process keeps them apart.")},
+	{OPTION(OPT_QUERY, "query", TOPIC_OUTPUT), .take = take_query,
+	 TAKES(ARGUMENT_TEXT, "QUESTION", NULL),
+	 HELP("answer a question on stdout, as JSON: list, verdict, ...",
+	      "With --from. The answer has 8 KB at most, the most important rows first, and names "
+	      "the commands that look closer. --query list has all questions. Nothing else is "
+	      "written; messages are errors alone, unless -v asks for all.")},
 	{OPTION(OPT_UNIT, "unit", TOPIC_OUTPUT), SET(set_word, options.unit),
 	 TAKES(ARGUMENT_WORD, "UNIT", units),
 	 HELP("weights in samples (default), us or ns",

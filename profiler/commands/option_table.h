@@ -62,6 +62,7 @@ enum option_id {
 	OPT_FLAME,
 	OPT_OPEN,
 	OPT_FROM,
+	OPT_QUERY,
 	OPT_NAME,
 	OPT_CGROUP,
 	OPT_NO_INJECT,

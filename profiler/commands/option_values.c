@@ -284,6 +284,17 @@ bool take_baseline(struct parsed_options *o, const char *text)
 	return options_add_file(&o->options.baselines, text);
 }
 
+bool take_query(struct parsed_options *o, const char *text)
+{
+	if (o->options.query.question)
+		return option_complain("--query may be given once");
+	if (query_read(text, &o->options.query))
+		return true;
+	option_complain("--query: '%s' is no question; these are:", text);
+	query_list(stderr);
+	return false;
+}
+
 bool take_time(struct parsed_options *o, const char *text)
 {
 	if (o->options.view.slice.has_time)

@@ -102,9 +102,10 @@ static bool choose_format(struct output_choice *output)
  */
 static bool choose_formats(struct parsed_options *p)
 {
-	bool is_for_less = p->from.count && (p->options.report || p->options.baselines.count > 0 ||
-					     p->options.span_file_count > 0 ||
-					     p->options.span_server || p->options.push_count > 0);
+	bool is_for_less =
+		p->from.count && (p->options.report || p->options.baselines.count > 0 ||
+				  p->options.span_file_count > 0 || p->options.span_server ||
+				  p->options.push_count > 0 || p->options.query.question);
 
 	/* a report, spans, a push or a comparison of a capture needs no other file */
 	if (p->options.output_count == 0 && !p->is_diff && !is_for_less)
@@ -164,6 +165,8 @@ static bool check_from(struct parsed_options *p, const struct option_entry *of_r
 	if (of_run)
 		return option_complain("%s cannot be used with --from: it applies only to a run",
 				       option_shown(of_run, shown));
+	if (p->options.query.question && p->options.level == LOG_NORMAL)
+		p->options.level = LOG_ERRORS; /* a program reads the answer */
 	slice_kinds(p);
 	return true;
 }

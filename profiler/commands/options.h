@@ -11,6 +11,7 @@
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
 #include "profiler/commands/gate.h"
+#include "profiler/formats/query.h"
 #include "profiler/send/engine.h"
 #include "profiler/output/outputs.h"
 #include "profiler/shape/result_naming.h"
@@ -124,8 +125,9 @@ struct options {
 	struct engine_label push_labels[ENGINE_LABELS_MAX];
 	uint32_t push_label_count;
 	bool launch_shapes;
-	bool report; /* print the full report */
-	bool strict; /* fail if anything was lost or unmatched */
+	bool report;        /* print the full report */
+	struct query query; /* --query, with --from; `question` is NULL without it */
+	bool strict;        /* fail if anything was lost or unmatched */
 
 	union {
 		struct run_options run; /* COMMAND_RUN, COMMAND_ATTACH */

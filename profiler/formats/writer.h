@@ -81,6 +81,9 @@ extern const struct writer perfetto_writer;
 /* The timeline in the JSON of chrome://tracing, which has less, but which many programs read. */
 extern const struct writer chrome_writer;
 
+/* One or two pages of Markdown, for a pull request or a language model. */
+extern const struct writer markdown_writer;
+
 /* Sums and losses as JSON for other programs: docs/summary-format.md. */
 extern const struct writer json_summary_writer;
 

@@ -13,6 +13,7 @@ const struct writer *const writers[] = {&folded_writer,
 					&perfetto_writer,
 					&chrome_writer,
 					&json_summary_writer,
+					&markdown_writer,
 					&capture_writer,
 					NULL};
 

@@ -21,6 +21,7 @@ static const struct {
 } values[] = {
 	{OPT_BY, "process"},
 	{OPT_PUSH, "http://host:1"},
+	{OPT_QUERY, "list"},
 	{OPT_PUSH_LABEL, "a=b"},
 	{OPT_TIME, "1..2"},
 	{OPT_FAIL_ABOVE, "5%"},
