@@ -14,6 +14,7 @@
 #include "profiler/commands/input.h"
 #include "profiler/commands/opener.h"
 #include "profiler/output/outputs.h"
+#include "profiler/output/writers.h"
 #include "profiler/report/changes.h"
 #include "profiler/report/top.h"
 #include "profiler/run/privilege.h"
@@ -140,13 +141,6 @@ static struct comparison *make_comparison(struct comparing *c, const struct resu
 
 /* ---- --diff ---- */
 
-static const struct writer *writer_of(const struct writer *writer)
-{
-	return writer == &json_summary_writer ? &json_difference_writer
-	       : writer == &html_writer       ? &html_difference_writer
-					      : writer;
-}
-
 /*
  * Frees disk space of the timelines, which are not needed after the comparison. Returns false if
  * none can be freed.
@@ -231,7 +225,8 @@ static int read_and_compare(struct comparing *c, const struct identity *identity
 	int status;
 
 	for (uint32_t i = 0; i < with_writers.output_count; i++)
-		with_writers.outputs[i].writer = writer_of(with_writers.outputs[i].writer);
+		with_writers.outputs[i].writer =
+			writer_of_difference(with_writers.outputs[i].writer);
 	status = open_outputs(&c->log, &with_writers, identity, &timeout, &(struct helper){0},
 			      &outputs);
 	if (status)

@@ -9,12 +9,15 @@
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/ask.h"
+#include "profiler/commands/chosen_steps.h"
 #include "profiler/commands/compare.h"
 #include "profiler/commands/open_outputs.h"
 #include "profiler/commands/push.h"
+#include "profiler/commands/slow_steps.h"
 #include "profiler/findings/findings.h"
 #include "profiler/formats/spans.h"
 #include "profiler/model/memory_use.h"
+#include "profiler/report/changes.h"
 #include "profiler/report/report_tables_print.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/model/quantity.h"
@@ -22,6 +25,8 @@
 #include "profiler/report/summary.h"
 #include "profiler/report/top.h"
 #include "profiler/report/unnamed_code.h"
+
+#define SLOW_STEPS_LINES 10 /* lines per table */
 
 unsigned int deliver_needs(const struct options *o)
 {
@@ -77,16 +82,31 @@ static double unit_ns(enum weight_unit unit, const struct totals *totals)
 	}
 }
 
+/* Returns whether a mean step is to be shown in samples: it seldom has a whole one. */
+static bool is_mean_of_samples(const struct options *o)
+{
+	return o->view.per_step && o->unit == UNIT_SAMPLES;
+}
+
+/* Returns the name of an output in messages. */
+static const char *output_shown(const struct options *o, uint32_t at)
+{
+	const char *path = o->outputs[at].path;
+
+	return strcmp(path, "-") == 0 ? "standard output" : path;
+}
+
 static void report_written(struct log *log, const struct options *o, uint32_t at,
 			   const struct result *result, const struct written *written)
 {
 	static const char *const words[] = UNIT_WORDS;
 	const struct output_choice *choice = &o->outputs[at];
-	struct summary_written w = {.file = strcmp(choice->path, "-") == 0 ? "standard output"
-									   : choice->path,
+	struct summary_written w = {.file = output_shown(o, at),
 				    .item = choice->writer->item,
 				    .is_first = at == 0,
-				    .unit = choice->writer->has_units ? words[o->unit] : NULL,
+				    .unit = !choice->writer->has_units ? NULL
+					    : is_mean_of_samples(o)    ? words[UNIT_NANOSECONDS]
+								       : words[o->unit],
 				    .weight = result->weight,
 				    .written = *written};
 
@@ -113,7 +133,7 @@ static void report_large(struct log *log, const struct options *o, uint32_t at,
 	const struct output_choice *choice = &o->outputs[at];
 	const struct writer *writer = choice->writer, *smaller = writer->smaller;
 	const char *other = smaller ? path_with(o, smaller, errors) : NULL;
-	const char *name = strcmp(choice->path, "-") == 0 ? "standard output" : choice->path;
+	const char *name = output_shown(o, at);
 	bool has_name = has_suffix(choice->path, writer->suffix);
 	int stem = (int)(strlen(choice->path) - (has_name ? strlen(writer->suffix) : 0));
 
@@ -175,6 +195,8 @@ static bool shrink(struct shrinkable *s, struct timeline *timeline, int beside)
 struct delivered {
 	struct shrinkable run, shown; /* `shown.result` is the input of the view */
 	struct view *view;            /* NULL if the run is shown unchanged */
+	struct chosen_steps steps;    /* of the view */
+	struct slow_steps *slow;      /* shown in place of a view; or NULL */
 	struct findings *findings;    /* of what is shown */
 	struct weighed weighed;
 };
@@ -241,6 +263,8 @@ static const struct result *result_for(const struct writer *writer, const struct
 {
 	if (writer->keeps_all)
 		return &d->run.result;
+	if (d->slow)
+		return &slow_steps_comparison(d->slow)->result;
 	if (!d->view)
 		return &d->shown.result;
 	return writer->has_both_names ? view_result(d->view) : view_text_result(d->view);
@@ -298,8 +322,11 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 	char service[ENGINE_SERVICE_BYTES];
 	const struct writer_options options = {
 		.service = service,
-		.unit_ns = d->shown.result.weight ? 1 : unit_ns(o->unit, &d->run.result.totals),
+		.unit_ns = d->shown.result.weight || is_mean_of_samples(o)
+				   ? 1
+				   : unit_ns(o->unit, &d->run.result.totals),
 		.root_at_bottom = o->root_at_bottom,
+		.comparison = d->slow ? (struct comparison *)slow_steps_comparison(d->slow) : NULL,
 		.spans = &spans->otel.spans};
 	struct written written[OUTPUTS_MAX] = {{.items = 0}};
 	int errors[OUTPUTS_MAX], status = 0;
@@ -314,7 +341,11 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 	for (uint32_t i = 0; i < o->output_count; i++) {
 		const struct writer *writer = o->outputs[i].writer;
 
-		if (!errors[i])
+		if (!errors[i] && d->slow && !writer->keeps_all)
+			log_line(log, "Wrote %" PRIu64 " %s%s to %s", written[i].items,
+				 writer->item, written[i].items == 1 ? "" : "s",
+				 output_shown(o, i));
+		else if (!errors[i])
 			report_written(log, o, i, result_for(writer, d), &written[i]);
 		report_large(log, o, i, &written[i], errors);
 		status = open_outputs_status(log, o->outputs[i].path, errors[i], status);
@@ -331,7 +362,14 @@ static bool make_view(struct log *log, const struct options *o, const struct out
 	struct timeline *own;
 
 	open_outputs_folder(outputs, folder);
-	d->view = view_new(&d->shown.result, &o->view, folder, memory);
+	if (o->slow_steps) {
+		d->slow = slow_steps_new(log, &d->run.result, &o->view, o->slow_widths, folder,
+					 memory);
+		return d->slow;
+	}
+	if (!chosen_steps_find(log, &d->steps, &d->run.result, &o->view, "the run"))
+		return false;
+	d->view = view_new(&d->shown.result, &d->steps.view, folder, memory);
 	own = own_timeline(d);
 	if (own)
 		note_lost(&d->shown, timeline_stats(own).lost);
@@ -340,6 +378,15 @@ static bool make_view(struct log *log, const struct options *o, const struct out
 	if (errno == ENODATA)
 		return log_error(log, "--time needs the course of the run, which was not kept");
 	return log_error(log, "preparing the outputs: %s", strerror(errno));
+}
+
+static void release(struct delivered *d)
+{
+	view_free(d->view);
+	slow_steps_free(d->slow);
+	findings_free(d->findings);
+	chosen_steps_release(&d->steps);
+	weighed_release(&d->weighed);
 }
 
 /* Warns if no code counts as the user's own: --my-path, or the guessed folder, is wrong. */
@@ -378,11 +425,20 @@ static void report_top(struct log *log, const struct options *o, const struct re
 			    top_is_on_terminal(), o->report);
 }
 
-/* Makes the findings of what is shown. Without memory there are none. */
-static void make_findings(struct delivered *d)
+/* Prints how the slowest steps differ. */
+static void report_slow(struct log *log, const struct options *o, const struct slow_steps *slow)
 {
-	if (d->shown.result.weight)
-		return; /* rows have no times */
+	struct log loud = {.level = LOG_NORMAL};
+
+	changes_report(o->report ? &loud : log, slow_steps_comparison(slow), SLOW_STEPS_LINES,
+		       top_width(TOP_WIDTH));
+}
+
+/* Makes the findings of what is shown. Without memory there are none. */
+static void make_findings(const struct options *o, struct delivered *d)
+{
+	if (d->shown.result.weight || d->slow || o->view.per_step)
+		return; /* rows have no times, or those of steps without a course */
 	d->findings = findings_new(d->view ? view_result(d->view) : &d->shown.result);
 	d->shown.result.findings = d->findings;
 	if (d->view)
@@ -407,10 +463,10 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	shrinkable_init(&d.shown, &d.run.result);
 	if ((o->weight != WEIGHT_TIME && !weigh(log, o, &d)) ||
 	    (view_changes(&o->view) && !make_view(log, o, outputs, &d, memory))) {
-		weighed_release(&d.weighed);
+		release(&d);
 		return EXIT_PROFILER_FAILED;
 	}
-	make_findings(&d);
+	make_findings(o, &d);
 	if (d.view) {
 		shown = view_result(d.view);
 		report_own_code(log, o, result, d.view);
@@ -430,7 +486,10 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	unnamed_code_report(log, result);
 	if (o->weight == WEIGHT_METRIC)
 		report_weight(log, &d.weighed);
-	report_top(log, o, shown->weight ? &d.run.result : shown);
+	if (d.slow)
+		report_slow(log, o, d.slow);
+	else
+		report_top(log, o, shown->weight ? &d.run.result : shown);
 	status = write_all(log, o, outputs, opener, spans, &d);
 	if (o->query.question)
 		status = ask(log, o, outputs, shown);
@@ -445,11 +504,12 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    top_is_on_terminal())
 		log_warn(log,
 			 "for a report or a picture in the browser: -o FILE.html, -o FILE.svg");
-	if (o->view.slice.has_time && result->totals.ledger->timeline.lost) {
+	if (slice_is_of_time(&o->view.slice) && result->totals.ledger->timeline.lost) {
 		log_error(log,
-			  "%" PRIu64 " events of the run were not kept, and with --time the "
+			  "%" PRIu64 " events of the run were not kept, and with %s the "
 			  "outputs lack their time: %s",
 			  result->totals.ledger->timeline.lost,
+			  o->view.slice.has_time ? "--time" : "steps",
 			  strerror(-result->totals.ledger->timeline.error));
 		status = EXIT_PROFILER_FAILED;
 	}
@@ -458,8 +518,6 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		status = EXIT_NOT_EXACT;
 	if (!status)
 		status = compare_with_baselines(log, o, shown, outputs);
-	view_free(d.view);
-	findings_free(d.findings);
-	weighed_release(&d.weighed);
+	release(&d);
 	return status;
 }

@@ -356,7 +356,9 @@ static bool view_input(struct log *log, struct input *in, const struct options *
 {
 	if (!view_changes(&o->view))
 		return true;
-	in->view = view_new(in->result, &o->view, folder, memory);
+	if (!chosen_steps_find(log, &in->steps, in->result, &o->view, in->path))
+		return false;
+	in->view = view_new(in->result, &in->steps.view, folder, memory);
 	if (in->view)
 		in->result = view_result(in->view);
 	else if (errno == ENODATA)
@@ -397,6 +399,7 @@ bool input_read(struct log *log, struct input *in, const char *path, const struc
 void input_release(struct input *in)
 {
 	view_free(in->view);
+	chosen_steps_release(&in->steps);
 	recorded_release(&in->recorded);
 	folded_free(in->folded);
 	*in = (struct input){0};

@@ -7,6 +7,7 @@
 
 #include "profiler/base/quota.h"
 #include "profiler/base/log.h"
+#include "profiler/commands/chosen_steps.h"
 #include "profiler/commands/options.h"
 #include "profiler/formats/capture.h"
 #include "profiler/formats/folded_read.h"
@@ -64,6 +65,7 @@ struct input {
 	bool is_folded;
 	struct recorded recorded;
 	struct folded_stacks *folded;
+	struct chosen_steps steps; /* of the view, which refers to them: inputs stay in place */
 	struct view *view;
 };
 

@@ -19,7 +19,7 @@ enum rule_kind {
 };
 
 #define RULE_OPTIONS 10
-#define RULE_OTHERS 6
+#define RULE_OTHERS 10
 
 struct option_rule {
 	enum rule_stage stage;
@@ -56,7 +56,15 @@ static const struct option_rule rules[] = {
 	     OPT_QUERY),
 	RULE(RULES_OF_ALL, NOT_WITH, OF('o', OPT_OTLP, OPT_PUSH, IF_WEIGHED),
 	     "answers on stdout, of times, and writes nothing else", OPT_QUERY),
-	RULE(RULES_OF_ALL, NOT_WITH, OF(OPT_DIFF, OPT_BASELINE, OPT_OTLP, OPT_TIME, OPT_PUSH),
+	RULE(RULES_OF_ALL, NEEDS, OF(OPT_STEADY, OPT_STEP, OPT_PER_STEP, OPT_SLOW_STEPS),
+	     "says what a step is: for --steady, --step, --per-step or --slow-steps", OPT_STEPS),
+	RULE(RULES_OF_ALL, NOT_WITH, OF(OPT_OTLP), "has no course of the run, which spans show",
+	     OPT_PER_STEP),
+	RULE(RULES_OF_ALL, NOT_WITH, OF(OPT_DIFF, OPT_BASELINE, OPT_OTLP, OPT_PUSH, OPT_PER_STEP),
+	     "compares steps of one run", OPT_SLOW_STEPS),
+	RULE(RULES_OF_ALL, NOT_WITH,
+	     OF(OPT_DIFF, OPT_BASELINE, OPT_OTLP, OPT_TIME, OPT_STEADY, OPT_STEP, OPT_PER_STEP,
+		OPT_SLOW_STEPS, OPT_PUSH),
 	     "draws one whole run by something else than time", IF_WEIGHED),
 	RULE(RULES_OF_ALL, REFUSED, OF(OPT_DIFF),
 	     "is for one run; --diff compares runs that are over", OPT_FROM, OPT_BASELINE, OPT_PUSH,
@@ -74,6 +82,9 @@ static const struct option_rule rules[] = {
 	     "needs all GPU work from the start, but processes are attached one by one (use --wall "
 	     "or --waits)",
 	     OPT_IDLE),
+	RULE(RULES_OF_RUN, NEEDS, OF(OPT_NVTX), "is for NVTX ranges: add --nvtx", OPT_STEPS),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_NO_INJECT, OPT_CPU_ONLY), "needs launches of GPU work",
+	     OPT_STEADY, OPT_STEP, OPT_PER_STEP, OPT_SLOW_STEPS),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_NO_INJECT), "needs GPU time", OPT_MAX_OVERHEAD,
 	     OPT_ALLOC, OPT_WAITS, OPT_API, OPT_UNIFIED_MEMORY, OPT_KERNELS_ONLY, OPT_GRAPH,
 	     OPT_LAUNCH_SHAPES, OPT_PROMETHEUS),

@@ -117,6 +117,24 @@ const struct option_entry option_table[] = {
 	 HELP("only this time: 1.5..2, 500ms.., ..10s",
 	      "Since the command's start, in seconds or in ns, us, ms, s or m. Parts that adjoin "
 	      "add up to the run.")},
+	{OPTION(OPT_STEADY, "steady", TOPIC_CAPTURES), FLAG(options.view.slice.steps.is_steady),
+	 HELP("only the steps after warm-up: no start-up, no end",
+	      "Steps are what the program does again and again: training steps, tokens, requests. "
+	      "They are found in the order of launches. GPU work belongs to the step that "
+	      "launched it, wherever it ran.")},
+	{OPTION(OPT_STEP, "step", TOPIC_CAPTURES), .take = take_step,
+	 TAKES(ARGUMENT_TEXT, "A..B", NULL),
+	 HELP("only these steps: 5, 10..20, 100.., ..10",
+	      "Numbers from 0; B is excluded. Parts that adjoin add up.")},
+	{OPTION(OPT_STEPS, "steps", TOPIC_CAPTURES), SET(set_match, options.view.slice.steps.name),
+	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
+	 HELP("a step is an NVTX range of this name (needs --nvtx)",
+	      "For --step, --steady and --per-step. An extended regular expression, which matches "
+	      "anywhere in the name: 'step [0-9]+'.")},
+	{OPTION(OPT_PER_STEP, "per-step", TOPIC_CAPTURES), FLAG(options.view.per_step),
+	 HELP("a mean step: times divided by the number of steps",
+	      "Of those that --step chooses, else of --steady. For formats of stacks, which have "
+	      "no course of the run.")},
 	{OPTION(OPT_PROCESS, "process", TOPIC_CAPTURES),
 	 SET(set_part, options.view.slice.parts[PLACE_PROCESS]), TAKES(ARGUMENT_TEXT, "NAME", NULL),
 	 HELP("only this process: a pid, or a pattern of its name",
@@ -307,6 +325,11 @@ const struct option_entry option_table[] = {
 	      "Captures, or folded stacks. Several runs of each side: BEFORE... -- AFTER... "
 	      "Options may follow the files. -o writes .html, .svg, .folded or .json; without it "
 	      "there is the report alone.")},
+	{OPTION(OPT_SLOW_STEPS, "slow-steps", TOPIC_COMPARE), FLAG(options.slow_steps),
+	 HELP("compare the slowest steps of a run with typical ones",
+	      "The slowest tenth (after) with steps around the median (before), of those that "
+	      "--step chooses, else of --steady. -o writes .html, .svg, .folded or .json, as with "
+	      "--diff; a capture has the whole run.")},
 	{OPTION(OPT_NORMALIZE, "normalize", TOPIC_COMPARE), FLAG(diff.normalize),
 	 HELP("compare shares of CPU and of GPU time, not times",
 	      "For runs of different lengths. Times of each run are scaled to the totals of those "

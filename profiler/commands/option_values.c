@@ -305,6 +305,18 @@ bool take_time(struct parsed_options *o, const char *text)
 			       text);
 }
 
+bool take_step(struct parsed_options *o, const char *text)
+{
+	struct slice_steps *steps = &o->options.view.slice.steps;
+
+	if (steps->has_numbers)
+		return option_complain("--step may be given once");
+	return slice_parse_steps(text, steps) ||
+	       option_complain("--step takes numbers of steps from 0 on, like 5, 10..20, 100.. or "
+			       "..10, not '%s'",
+			       text);
+}
+
 /* Parses a pattern, or a number where a number is allowed. */
 static bool read_match(const struct option_entry *e, const char *text, bool may_be_number,
 		       struct slice_match *match)

@@ -64,14 +64,56 @@ static bool check_weight(const struct parsed_options *p)
 	return true;
 }
 
+/* Checks that every output can show a mean step, and chooses its steps. */
+static bool check_mean(struct parsed_options *p)
+{
+	struct view_options *view = &p->options.view;
+
+	if (!view->per_step)
+		return true;
+	if (!view->slice.steps.has_numbers)
+		view->slice.steps.is_steady = true;
+	for (uint32_t i = 0; i < p->options.output_count; i++)
+		if (!p->options.outputs[i].writer->shows_weights &&
+		    !p->options.outputs[i].writer->keeps_all &&
+		    p->options.outputs[i].writer != &json_summary_writer)
+			return option_complain("--per-step is for formats of sums, not for %s, "
+					       "which shows the course of the run",
+					       p->options.outputs[i].path);
+	return true;
+}
+
+/* Chooses formats that show differences of steps, and their steps. Captures keep the run. */
+static bool check_slow_steps(struct parsed_options *p)
+{
+	struct slice_steps *steps = &p->options.view.slice.steps;
+
+	if (!p->options.slow_steps)
+		return true;
+	p->options.slow_widths = p->diff.widths;
+	if (!steps->has_numbers)
+		steps->is_steady = true;
+	for (uint32_t i = 0; i < p->options.output_count; i++) {
+		struct output_choice *output = &p->options.outputs[i];
+		const struct writer *writer = writer_of_difference(output->writer);
+
+		if (writer)
+			output->writer = writer;
+		else if (!output->writer->keeps_all)
+			return option_complain(
+				"--slow-steps writes .html, .svg, .folded or .json, not %s (%s)",
+				output->writer->name, output->path);
+	}
+	return true;
+}
+
 /* Checks the formats of a comparison. A comparison has no default output. */
 static bool check_formats(const struct parsed_options *p)
 {
 	for (uint32_t i = 0; i < p->options.output_count; i++) {
 		const struct writer *writer = p->options.outputs[i].writer;
 
-		if (writer == &folded_writer || writer == &svg_writer || writer == &html_writer ||
-		    writer == &json_summary_writer)
+		if (writer_of_difference(writer))
 			continue;
 		return option_complain("--diff writes .html, .svg, .folded or .json, not %s (%s)",
 				       writer->name, p->options.outputs[i].path);
@@ -103,9 +145,10 @@ static bool choose_format(struct output_choice *output)
 static bool choose_formats(struct parsed_options *p)
 {
 	bool is_for_less =
-		p->from.count && (p->options.report || p->options.baselines.count > 0 ||
-				  p->options.span_file_count > 0 || p->options.span_server ||
-				  p->options.push_count > 0 || p->options.query.question);
+		p->from.count &&
+		(p->options.report || p->options.slow_steps || p->options.baselines.count > 0 ||
+		 p->options.span_file_count > 0 || p->options.span_server ||
+		 p->options.push_count > 0 || p->options.query.question);
 
 	/* a report, spans, a push or a comparison of a capture needs no other file */
 	if (p->options.output_count == 0 && !p->is_diff && !is_for_less)
@@ -131,7 +174,8 @@ const struct output_choice *options_shown(const struct options *o)
 	for (uint32_t i = 0; i < o->output_count; i++) {
 		const struct output_choice *choice = &o->outputs[i];
 
-		if ((choice->writer == &html_writer || choice->writer == &svg_writer) &&
+		if ((choice->writer == &html_writer || choice->writer == &svg_writer ||
+		     choice->writer == &html_difference_writer) &&
 		    strcmp(choice->path, "-") != 0)
 			return choice;
 	}
@@ -203,12 +247,13 @@ static bool check_widths(const struct parsed_options *p)
 {
 	if (!option_set_has(&p->given, OPT_WIDTHS))
 		return true;
-	for (uint32_t i = 0; p->is_diff && i < p->options.output_count; i++)
+	for (uint32_t i = 0; (p->is_diff || p->options.slow_steps) && i < p->options.output_count;
+	     i++)
 		if (p->options.outputs[i].writer == &svg_writer ||
 		    p->options.outputs[i].writer == &html_writer)
 			return true;
-	return option_complain("--widths is for the picture of a difference: --diff with -o "
-			       "FILE.svg or -o FILE.html");
+	return option_complain("--widths is for the picture of a difference: --diff or "
+			       "--slow-steps with -o FILE.svg or -o FILE.html");
 }
 
 /* Returns whether a word with one dash is the full name of a long option, maybe with "=value". */
@@ -538,7 +583,8 @@ static enum command parse(int argc, char **argv, struct parsed_options *p)
 		return refused();
 	}
 	if (!choose_formats(p) || !check_open(p) || !option_rules_check(p, RULES_OF_ALL) ||
-	    !check_gates(p) || !check_widths(p) || !check_weight(p))
+	    !check_gates(p) || !check_widths(p) || !check_weight(p) || !check_mean(p) ||
+	    !check_slow_steps(p))
 		return refused();
 	if (p->is_diff)
 		return check_diff(p, of_run, has_border) ? COMMAND_DIFF : refused();

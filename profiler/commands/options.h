@@ -112,6 +112,8 @@ struct options {
 	struct gates gates;           /* --fail-above */
 
 	/* COMMAND_RUN, _ATTACH and _FROM */
+	bool slow_steps; /* outputs but captures compare the slowest steps with typical ones */
+	enum comparison_side slow_widths; /* side whose times a picture of them has */
 	enum weight_unit unit;
 	enum stack_weight weight;
 	const char *weight_metric; /* name, with WEIGHT_METRIC */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/columns.h"
+#include "profiler/findings/run_steps.h"
 #include "profiler/findings/step_times.h"
 #include "profiler/model/losses.h"
 #include "profiler/model/quantity.h"
@@ -486,7 +487,7 @@ static void add_steps(struct making *m)
 	char slowest[QUANTITY_BYTES], drift[64] = "", warm_up[64] = "";
 
 	if (!f->steps.count) {
-		if (f->no_steps)
+		if (f->no_steps && !m->result->is_by_launch)
 			add(m, (struct finding){.kind = FINDING_STEPS,
 						.claim = text_of(m, "no steps: %s", f->no_steps),
 						.certainty = "derived from the order of launches"});
@@ -510,8 +511,11 @@ static void add_steps(struct making *m)
 			    time_text(low, (double)t->p10_ns), time_text(high, (double)t->p90_ns),
 			    t->slowest, time_text(slowest, (double)t->slowest_ns), drift, warm_up),
 		    .certainty = "derived from the order of launches",
-		    .next = text_of(m, "--step %" PRIu32 " -o step.html: the slowest one",
-				    t->slowest)});
+		    /* a part has other numbers than the run */
+		    .next = m->result->is_part
+				    ? NULL
+				    : text_of(m, "--step %" PRIu32 " -o step.html: the slowest one",
+					      t->slowest)});
 }
 
 /* ---- kernels and launch sites ---- */
@@ -700,116 +704,6 @@ static void add_losses(struct making *m)
 
 /* ---- all ---- */
 
-/*
- * Puts the main series first: by how long it lasts, its steps and its launches. Autotuning may
- * launch more, for a short time, and a thread may do little for a long time.
- */
-static void find_main_series(struct step_list *steps)
-{
-	struct step_series first;
-	double most = 0;
-	uint32_t at = 0;
-
-	for (uint32_t i = 0; i < steps->count; i++) {
-		const struct step_series *s = &steps->list[i];
-		double ns = (double)(s->starts_ns[s->count] - s->starts_ns[0]);
-		double weight = ns * s->count * ns * s->count * (double)s->launches;
-
-		if (weight <= most)
-			continue;
-		most = weight;
-		at = i;
-	}
-	if (at == 0)
-		return;
-	first = steps->list[at];
-	memmove(&steps->list[1], &steps->list[0], at * sizeof(*steps->list));
-	steps->list[0] = first;
-}
-
-/* How launches are told apart when steps are looked for. */
-enum token_detail { BY_STACK, BY_KERNEL, BY_WAIT, TOKEN_DETAILS };
-
-/* Numbers launches that are alike in this detail. Returns NULL if out of memory. */
-static uint32_t *number_tokens(const struct launch_schedule *launches, enum token_detail detail)
-{
-	RECORD_SET(struct schedule_token) all = {.count = 0};
-	uint32_t *numbers = malloc((launches->tokens.count + (size_t)1) * sizeof(*numbers));
-
-	for (uint32_t i = 0; numbers && i < launches->tokens.count; i++) {
-		struct schedule_token token = launches->tokens.list[i];
-
-		if (detail < BY_KERNEL)
-			token.frame = SCHEDULE_NO_FRAME;
-		if (detail < BY_WAIT)
-			token.is_waited = 0;
-		numbers[i] = record_get(&all, &token, &token);
-		if (numbers[i] == RECORD_NONE) {
-			free(numbers);
-			numbers = NULL;
-		}
-	}
-	record_set_release(&all.set);
-	return numbers;
-}
-
-/* Looks for steps in one detail. `tokens` has the launches' tokens in full detail. */
-static int find_steps_by(struct step_list *steps, struct launch_schedule *launches,
-			 const uint32_t *tokens, const uint32_t *process_of,
-			 enum token_detail detail)
-{
-	uint32_t *numbers = number_tokens(launches, detail);
-	int err = -ENOMEM;
-
-	for (uint64_t i = 0; numbers && i < launches->count; i++)
-		launches->list[i].token = numbers[tokens[i]];
-	if (numbers)
-		err = steps_find(launches->list, launches->count, process_of,
-				 launches->threads.count, steps);
-	free(numbers);
-	find_main_series(steps);
-	return err;
-}
-
-/* Returns whether the main steps have several launches each. */
-static bool has_structure(const struct step_list *steps)
-{
-	return steps->count && steps->list[0].launches >= 2 * (uint64_t)steps->list[0].count;
-}
-
-/*
- * Finds steps in the least detail in which they have several launches each: which kernel runs may
- * change with sizes, and a wait may end several steps. Otherwise takes steps of one launch.
- */
-static int find_steps(struct findings *f, struct launch_schedule *launches,
-		      const uint32_t *process_of)
-{
-	uint32_t *tokens = malloc((launches->count + (size_t)1) * sizeof(*tokens));
-	int err = tokens ? 0 : -ENOMEM;
-
-	for (uint64_t i = 0; tokens && i < launches->count; i++)
-		tokens[i] = launches->list[i].token;
-	for (int detail = BY_STACK; detail < TOKEN_DETAILS && !err && !has_structure(&f->steps);
-	     detail++) {
-		struct step_list found;
-
-		err = find_steps_by(&found, launches, tokens, process_of,
-				    (enum token_detail)detail);
-		if (!err && (!f->steps.count || has_structure(&found))) {
-			step_list_release(&f->steps);
-			f->steps = found;
-		} else {
-			step_list_release(&found);
-		}
-	}
-	free(tokens);
-	if (!err && !f->steps.count)
-		f->no_steps = launches->count < STEPS_MIN
-				      ? "there are too few launches"
-				      : "no sequence of launches repeats over most of the run";
-	return err;
-}
-
 /* Returns the process of each thread, or NULL if out of memory. */
 static uint32_t *processes_of(const struct launch_schedule *launches)
 {
@@ -862,12 +756,12 @@ static int read_course(struct making *m)
 	struct findings *f = m->findings;
 	struct launch_schedule launches;
 	uint32_t *process_of;
-	int err = launch_schedule_read(&launches, m->result);
+	int err = launch_schedule_read(&launches, m->result, NULL);
 
 	if (err)
 		return err;
 	process_of = processes_of(&launches);
-	err = process_of ? find_steps(f, &launches, process_of) : -ENOMEM;
+	err = process_of ? run_steps_of_launches(&launches, &f->steps, &f->no_steps) : -ENOMEM;
 	launch_schedule_release(&launches);
 	if (!err)
 		err = make(m, process_of);

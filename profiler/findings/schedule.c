@@ -86,7 +86,8 @@ static uint32_t thread_of(struct place_maps *maps, thread_set *threads, struct p
 
 struct launch_reading {
 	struct launch_schedule *schedule;
-	uint32_t *plain; /* by stack: the number of the stack without ranges of NVTX */
+	uint32_t *plain;        /* by stack: the number of the stack without ranges of NVTX */
+	const uint32_t *ranges; /* by stack; or NULL */
 	const struct result *result;
 	struct place_maps maps;
 	struct launch_index index; /* `stack` is the number of the launch */
@@ -133,8 +134,11 @@ static int add_launch(struct launch_reading *r, const struct timeline_record *re
 	struct launch_schedule *s = r->schedule;
 	const struct place *place = place_of(r->result, record->place);
 	uint32_t thread = thread_of(&r->maps, (thread_set *)&s->threads, record->place);
-	uint32_t stack = r->plain[result_record_stack(r->result, record)];
-	uint32_t token = token_of(s, &(struct schedule_token){stack, SCHEDULE_NO_FRAME, 0});
+	uint32_t stack = result_record_stack(r->result, record);
+	uint32_t token =
+		token_of(s, &(struct schedule_token){.stack = r->plain[stack],
+						     .frame = SCHEDULE_NO_FRAME,
+						     .range = r->ranges ? r->ranges[stack] : 0});
 	int err = make_room(&s->list, s->count, &s->capacity, sizeof(*s->list));
 
 	if (err || token == RECORD_NONE)
@@ -202,10 +206,13 @@ static int add_to_launches(void *context, const struct timeline_record *record)
 	return record->kind == TIMELINE_GPU_OPERATION ? refine_launch(context, record) : 0;
 }
 
-int launch_schedule_read(struct launch_schedule *schedule, const struct result *result)
+int launch_schedule_read(struct launch_schedule *schedule, const struct result *result,
+			 const uint32_t *ranges)
 {
-	struct launch_reading r = {
-		.schedule = schedule, .result = result, .plain = plain_stacks(result)};
+	struct launch_reading r = {.schedule = schedule,
+				   .result = result,
+				   .plain = plain_stacks(result),
+				   .ranges = ranges};
 	int err = -ENOMEM;
 
 	memset(schedule, 0, sizeof(*schedule));

@@ -33,6 +33,7 @@ struct schedule_token {
 	uint32_t stack;     /* a number of the launch's stack without ranges of NVTX */
 	uint32_t frame;     /* the kernel; SCHEDULE_NO_FRAME: a graph, or unknown */
 	uint32_t is_waited; /* the thread waited for it at once */
+	uint32_t range;     /* the range that launch_schedule_read was told; 0 without ranges */
 };
 #define SCHEDULE_NO_FRAME UINT32_MAX
 
@@ -43,8 +44,12 @@ struct launch_schedule {
 	RECORD_SET(struct schedule_token) tokens;
 };
 
-/* Returns 0, -E2BIG, -ENOMEM, or the error of reading the timeline. */
-int launch_schedule_read(struct launch_schedule *schedule, const struct result *result);
+/*
+ * Reads the launches. `ranges` has a number for each stack of the result, which tells launches of
+ * one kind apart; it may be NULL. Returns 0, -E2BIG, -ENOMEM, or the error of reading the timeline.
+ */
+int launch_schedule_read(struct launch_schedule *schedule, const struct result *result,
+			 const uint32_t *ranges);
 void launch_schedule_release(struct launch_schedule *schedule);
 
 /*

@@ -218,6 +218,15 @@ static void write_runs(const struct picture *p)
 {
 	const uint32_t *runs = p->comparison->runs;
 
+	if (p->comparison->is_of_steps) {
+		fprintf(p->out,
+			"Difference of %u slow step%s (after) from %u typical one%s (before) · "
+			"widths are times %s",
+			runs[SIDE_AFTER], runs[SIDE_AFTER] == 1 ? "" : "s", runs[SIDE_BEFORE],
+			runs[SIDE_BEFORE] == 1 ? "" : "s",
+			p->comparison->shown == SIDE_AFTER ? "after" : "before");
+		return;
+	}
 	fprintf(p->out, "Difference of %u run%s from %u run%s before · widths are %s %s",
 		runs[SIDE_AFTER], runs[SIDE_AFTER] == 1 ? "" : "s", runs[SIDE_BEFORE],
 		runs[SIDE_BEFORE] == 1 ? "" : "s", p->comparison->is_weights ? "weights" : "times",

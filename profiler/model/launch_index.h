@@ -7,7 +7,7 @@
  * LAUNCH_INDEX_ENTRIES launches are found. It takes 40 MiB at most, and less for fewer launches.
  *
  * A timeline has a launch where its call returned. So operations may come before their launch; see
- * launch_reader.h. Times are in ns, CLOCK_MONOTONIC.
+ * launch_finder.h. Times are in ns, CLOCK_MONOTONIC.
  *
  * Zero-initialised is empty and valid. Not thread-safe.
  */

@@ -200,6 +200,7 @@ struct result {
 	bool is_part;                /* a view of a part of the run (slice.h) */
 	uint64_t shown_from_ns, shown_to_ns; /* the shown time range; both 0 for all */
 	const struct findings *findings;     /* NULL if not made (findings.h) */
+	bool is_by_launch; /* GPU work is shown whole if it was launched in the range (--step) */
 };
 
 /* Returns the result of the whole run, whose stacks the tables have. */
@@ -273,10 +274,13 @@ static inline uint32_t result_record_stack(const struct result *result,
 	return stacks ? stacks[record->stack.number] : record->stack.number;
 }
 
-/* Returns whether --time cut the record at an end of the shown range. */
+/* Returns whether --time or --step cut the record at an end of the shown range. */
 static inline bool result_record_is_cut(const struct result *result,
 					const struct timeline_record *record)
 {
+	if (result->is_by_launch &&
+	    (record->kind == TIMELINE_LAUNCH || record->kind == TIMELINE_GPU_OPERATION))
+		return false;
 	return result->shown_to_ns &&
 	       (record->start_ns == result->shown_from_ns ||
 		record->start_ns + record->duration_ns == result->shown_to_ns);

@@ -32,3 +32,12 @@ const struct writer *writer_for_path(const char *path)
 			return *w;
 	return *path_extension(path) ? NULL : writers[0];
 }
+
+const struct writer *writer_of_difference(const struct writer *writer)
+{
+	if (writer == &json_summary_writer)
+		return &json_difference_writer;
+	if (writer == &html_writer)
+		return &html_difference_writer;
+	return writer == &folded_writer || writer == &svg_writer ? writer : NULL;
+}

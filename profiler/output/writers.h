@@ -19,4 +19,7 @@ const struct writer *writer_with_name(const char *name);
  */
 const struct writer *writer_for_path(const char *path);
 
+/* Returns the format that writes a comparison in this one's place, or NULL if there is none. */
+const struct writer *writer_of_difference(const struct writer *writer);
+
 #endif

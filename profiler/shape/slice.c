@@ -61,6 +61,45 @@ bool slice_parse_time(const char *text, struct slice *slice)
 	       slice->from_ns < slice->to_ns;
 }
 
+/* Parses digits up to `end`. Returns false for other texts, and for too large a number. */
+static bool parse_number(const char *text, const char *end, uint32_t *number)
+{
+	uint64_t value = 0;
+
+	if (text == end)
+		return false;
+	for (; text < end; text++) {
+		if (!isdigit((unsigned char)*text))
+			return false;
+		value = value * 10 + (uint64_t)(*text - '0');
+		if (value >= UINT32_MAX)
+			return false;
+	}
+	*number = (uint32_t)value;
+	return true;
+}
+
+bool slice_parse_steps(const char *text, struct slice_steps *steps)
+{
+	const char *dots = strstr(text, ".."), *end = text + strlen(text);
+
+	steps->has_numbers = true;
+	steps->numbers_text = text;
+	steps->first = 0;
+	steps->end = UINT32_MAX;
+	if (!dots) {
+		if (!parse_number(text, end, &steps->first))
+			return false;
+		steps->end = steps->first + 1;
+		return true;
+	}
+	if ((dots == text && !dots[2]) ||
+	    (dots != text && !parse_number(text, dots, &steps->first)) ||
+	    (dots[2] && !parse_number(dots + 2, end, &steps->end)))
+		return false;
+	return steps->first < steps->end;
+}
+
 #define LONGEST_NS (UINT64_C(365) * 24 * 3600 * 1000000000u)
 
 bool slice_parse_duration(const char *text, uint64_t *ns)
@@ -107,6 +146,7 @@ void slice_release(struct slice *slice)
 	for (int i = 0; i < PLACE_PARTS; i++)
 		slice_release_match(&slice->parts[i]);
 	slice_release_match(&slice->kernel);
+	slice_release_match(&slice->steps.name);
 }
 
 static bool has_place_parts(const struct slice *slice)
@@ -119,12 +159,49 @@ static bool has_place_parts(const struct slice *slice)
 
 bool slice_is_part(const struct slice *slice)
 {
-	return slice->has_time || slice->kinds || slice->kernel.text || has_place_parts(slice);
+	return slice_is_of_time(slice) || slice->kinds || slice->kernel.text ||
+	       has_place_parts(slice);
+}
+
+bool slice_has_steps(const struct slice *slice)
+{
+	const struct slice_steps *s = &slice->steps;
+
+	return s->is_steady || s->has_numbers || s->range_count;
+}
+
+bool slice_is_of_time(const struct slice *slice)
+{
+	return slice->has_time || slice_has_steps(slice);
 }
 
 unsigned int slice_needs(const struct slice *slice)
 {
-	return slice->has_time ? NEEDS_TIMELINE : has_place_parts(slice) ? NEEDS_PLACES : 0;
+	return slice_is_of_time(slice) ? NEEDS_TIMELINE : has_place_parts(slice) ? NEEDS_PLACES : 0;
+}
+
+/* ---- steps ---- */
+
+uint32_t slice_range_after(const struct slice_steps *s, uint64_t ns)
+{
+	uint32_t low = 0, high = s->range_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (s->ranges[middle].to_ns > ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+bool slice_has_moment(const struct slice_steps *s, uint64_t ns)
+{
+	uint32_t at = slice_range_after(s, ns);
+
+	return at < s->range_count && s->ranges[at].from_ns <= ns;
 }
 
 /* ---- places ---- */
@@ -198,12 +275,27 @@ bool slice_has_work(const struct slice *slice, const struct frame_info *frame)
 
 /* ---- display ---- */
 
+static void print_steps(const struct slice_steps *s, FILE *out)
+{
+	if (s->shown) {
+		fprintf(out, "%s%s", s->shown[0] ? " " : "", s->shown);
+		return;
+	}
+	if (s->name.text)
+		fprintf(out, " --steps %s", s->name.text);
+	if (s->is_steady)
+		fprintf(out, " --steady");
+	if (s->has_numbers)
+		fprintf(out, " --step %s", s->numbers_text);
+}
+
 void slice_print(const struct slice *slice, FILE *out)
 {
 	if (slice->kinds)
 		fprintf(out, slice->kinds == 1u << ROW_CPU ? " -cpu-only" : " -gpu-only");
 	if (slice->has_time)
 		fprintf(out, " --time %s", slice->time_text);
+	print_steps(&slice->steps, out);
 	for (int i = 0; i < PLACE_PARTS; i++)
 		if (slice->parts[i].text)
 			fprintf(out, " --%s %s", grouping_word((enum place_part)i),

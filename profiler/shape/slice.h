@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Selects a part of a run: by time, process, thread, device, stream or kernel.
+ * Selects a part of a run: by time, step, process, thread, device, stream or kernel.
  *
  * All criteria must hold. A row or record whose place lacks a part does not match it. So CPU
  * samples belong to no device, and only GPU work and waits for it belong to a kernel.
+ *
+ * Steps are asked for in options, and found later, in the result: then `ranges` has their times.
+ * GPU work belongs to the step that launched it.
  */
 #ifndef PROFILER_SHAPE_SLICE_H
 #define PROFILER_SHAPE_SLICE_H
@@ -26,12 +29,30 @@ struct slice_match {
 	regex_t pattern; /* unless is_number */
 };
 
+/* A time range; the end is excluded. CLOCK_MONOTONIC. */
+struct slice_range {
+	uint64_t from_ns, to_ns;
+};
+
+/* Steps that are asked for, and their times. */
+struct slice_steps {
+	bool is_steady;   /* only those after warm-up */
+	bool has_numbers; /* only those from `first` to `end`, which is excluded */
+	uint32_t first, end;
+	const char *numbers_text;   /* borrowed */
+	struct slice_match name;    /* of the NVTX range that is a step; never a number */
+	const char *shown;          /* option in place of the above ones, borrowed; or NULL */
+	struct slice_range *ranges; /* in order of time, without overlap; borrowed */
+	uint32_t range_count;
+};
+
 /* Zero-initialised is the whole run. */
 struct slice {
 	bool has_time;
 	uint64_t from_ns, to_ns; /* since the command's start; the end is excluded */
 	const char *time_text;   /* borrowed */
-	unsigned int kinds;      /* 1 << enum row_kind; 0: all */
+	struct slice_steps steps;
+	unsigned int kinds; /* 1 << enum row_kind; 0: all */
 	struct slice_match parts[PLACE_PARTS], kernel;
 };
 
@@ -40,6 +61,12 @@ struct slice {
  * Returns false for other texts, and for an empty range.
  */
 bool slice_parse_time(const char *text, struct slice *slice);
+
+/*
+ * Parses numbers of steps, "A..B" with B excluded: "10..20", "100..", "..10", or one: "5". Returns
+ * false for other texts, and for no steps.
+ */
+bool slice_parse_steps(const char *text, struct slice_steps *steps);
 
 /* Parses a duration above 0 and up to a year: "2", "500ms", "1.5m". Returns false for other texts.
  */
@@ -55,6 +82,16 @@ void slice_release_match(struct slice_match *match);
 
 /* Returns true if the slice is less than the whole run. */
 bool slice_is_part(const struct slice *slice);
+
+/* Return true if the slice is of steps; if it is made of the timeline: of a time, or of steps. */
+bool slice_has_steps(const struct slice *slice);
+bool slice_is_of_time(const struct slice *slice);
+
+/* Returns the index of the first range that ends after a time; the number of ranges if none. */
+uint32_t slice_range_after(const struct slice_steps *steps, uint64_t ns);
+
+/* Returns true if a time is in the ranges of the steps. */
+bool slice_has_moment(const struct slice_steps *steps, uint64_t ns);
 
 /* Returns what must be collected to select the slice: enum writer_needs. */
 unsigned int slice_needs(const struct slice *slice);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/shape/rank_waits.h"
+#include "profiler/model/launch_finder.h"
 #include "profiler/model/pseudo_frames.h"
 #include "profiler/model/work_names.h"
 #include "symbolize/util/array.h"
@@ -223,6 +224,33 @@ static bool is_within(const struct view *v, uint32_t kind, uint32_t stack, uint3
 	       slice_has_work(s, &r->frames[r->stacks[stack].frame]);
 }
 
+/* Returns the next part of a sum. `sum` is that of all parts so far; the parts add up exactly. */
+static uint64_t divided(uint64_t *sum, uint64_t part, uint32_t count)
+{
+	uint64_t before = *sum / count + (*sum % count >= count / 2 + count % 2);
+
+	saturated_add(sum, part);
+	return *sum / count + (*sum % count >= count / 2 + count % 2) - before;
+}
+
+/*
+ * Divides the rows by the number of steps. Rows are rounded so that the rows of a kind add up to
+ * their sum by the number of steps.
+ */
+static void divide_rows(struct view *v)
+{
+	struct row sums[ROW_KINDS] = {{.ns = 0}};
+	uint32_t count = v->options->step_count;
+
+	for (uint32_t i = 0; i < v->rows.count; i++) {
+		struct row *row = &v->rows.list[i], *sum = &sums[row->kind];
+
+		row->count = divided(&sum->count, row->count, count);
+		row->ns = divided(&sum->ns, row->ns, count);
+		row->bytes = divided(&sum->bytes, row->bytes, count);
+	}
+}
+
 static void view_rows(struct view *v)
 {
 	for (uint32_t i = 0; i < v->base->row_count && !v->error; i++) {
@@ -253,28 +281,43 @@ static uint64_t at(uint64_t origin_ns, uint64_t ns)
 	return ns < UINT64_MAX - origin_ns ? origin_ns + ns : UINT64_MAX;
 }
 
-/* Cuts a record to the time range. Returns false if nothing is left. `begins`: it begins there. */
-static bool cut(const struct view *v, struct timeline_record *record, bool *begins)
+/* Returns the time range of --time, or all time. */
+static struct slice_range time_of(const struct view *v)
 {
 	const struct slice *s = &v->options->slice;
-	const struct timeline_record whole = *record;
-	uint64_t origin = v->base->totals.start_ns, from, to, end;
+	uint64_t origin = v->base->totals.start_ns;
 
-	*begins = true;
 	if (!s->has_time)
-		return true;
-	from = at(origin, s->from_ns);
-	to = at(origin, s->to_ns);
-	end = record->start_ns + record->duration_ns;
-	*begins = record->start_ns >= from && record->start_ns < to;
-	if (!*begins && (record->start_ns >= to || end <= from))
+		return (struct slice_range){0, UINT64_MAX};
+	return (struct slice_range){at(origin, s->from_ns), at(origin, s->to_ns)};
+}
+
+/* Returns what is in both ranges; an empty range if nothing is. */
+static struct slice_range both(struct slice_range a, struct slice_range b)
+{
+	struct slice_range range = {a.from_ns > b.from_ns ? a.from_ns : b.from_ns,
+				    a.to_ns < b.to_ns ? a.to_ns : b.to_ns};
+
+	if (range.to_ns < range.from_ns)
+		range.to_ns = range.from_ns;
+	return range;
+}
+
+/* Cuts a record to a time range. Returns false if nothing is left. `begins`: it begins there. */
+static bool cut(struct timeline_record *record, struct slice_range range, bool *begins)
+{
+	const struct timeline_record whole = *record;
+	uint64_t end = timeline_end_ns(record);
+
+	*begins = record->start_ns >= range.from_ns && record->start_ns < range.to_ns;
+	if (!*begins && (record->start_ns >= range.to_ns || end <= range.from_ns))
 		return false;
-	if (record->start_ns < from) {
-		record->start_ns = from;
-		record->duration_ns = end - from;
+	if (record->start_ns < range.from_ns) {
+		record->start_ns = range.from_ns;
+		record->duration_ns = end - range.from_ns;
 	}
-	if (end > to)
-		record->duration_ns = to - record->start_ns;
+	if (end > range.to_ns)
+		record->duration_ns = range.to_ns - record->start_ns;
 	if (record->kind == TIMELINE_WAIT) { /* adjoining ranges add up */
 		uint64_t before = record->start_ns - whole.start_ns;
 
@@ -345,51 +388,124 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 	add_row(v, &waited);
 }
 
-static void view_record(struct view *v, struct timeline_record record, struct rank_wait wait)
+/* Adds a record that is in the part, or a piece of it. */
+static void keep_record(struct view *v, const struct timeline_record *whole,
+			const struct timeline_record *piece, bool begins, struct rank_wait wait)
 {
 	const struct timeline_shape *shape;
+	struct timeline_record record = *piece;
+
+	if (slice_is_of_time(&v->options->slice))
+		add_record(v, &record, begins, wait);
+	v->uses_place[record.place.number] = true;
+	shape = timeline_shape(v->base->timeline, whole->shape);
+	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
+	timeline_add(v->timeline, &record); /* the timeline counts losses */
+}
+
+/* Adds the piece of a record that is in a time range. */
+static void view_piece(struct view *v, const struct timeline_record *record,
+		       struct slice_range range, struct rank_wait wait)
+{
+	struct timeline_record piece = *record;
 	bool begins;
 
-	if (record.place.number >= v->base->place_count) {
+	if (cut(&piece, range, &begins))
+		keep_record(v, record, &piece, begins, wait);
+}
+
+/* Returns whether a record belongs to the step that launched it, and not to that of its time. */
+static bool is_launched(const struct timeline_record *record)
+{
+	return record->kind == TIMELINE_LAUNCH || record->kind == TIMELINE_GPU_OPERATION;
+}
+
+static void view_record(struct view *v, const struct timeline_record *record, uint64_t launched_ns,
+			struct rank_wait wait)
+{
+	const struct slice_steps *steps = &v->options->slice.steps;
+	const struct slice_range time = time_of(v);
+
+	if (record->place.number >= v->base->place_count) {
 		view_fail(v, -EIO);
 		return;
 	}
-	if (!is_within(v, row_kinds[record.kind], result_record_stack(v->base, &record),
-		       record.place.number) ||
-	    !cut(v, &record, &begins))
+	if (!is_within(v, row_kinds[record->kind], result_record_stack(v->base, record),
+		       record->place.number))
 		return;
-	if (v->options->slice.has_time)
-		add_record(v, &record, begins, wait);
-	v->uses_place[record.place.number] = true;
-	shape = timeline_shape(v->base->timeline, record.shape);
-	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
-	timeline_add(v->timeline, &record); /* the timeline counts losses */
+	if (!slice_is_of_time(&v->options->slice)) {
+		keep_record(v, record, record, true, wait);
+	} else if (!slice_has_steps(&v->options->slice)) {
+		view_piece(v, record, time, wait);
+	} else if (is_launched(record)) {
+		if (slice_has_moment(steps, launched_ns))
+			view_piece(v, record, time, wait);
+	} else {
+		uint64_t end = timeline_end_ns(record);
+
+		for (uint32_t i = slice_range_after(steps, record->start_ns);
+		     i < steps->range_count && (steps->ranges[i].from_ns < end ||
+						steps->ranges[i].from_ns <= record->start_ns);
+		     i++)
+			view_piece(v, record, both(steps->ranges[i], time), wait);
+	}
+}
+
+/* What is known of records from others of the timeline. */
+struct record_links {
+	struct rank_waits *waits;       /* NULL unless ranks are merged */
+	struct launch_finder *launches; /* NULL unless steps are chosen */
+};
+
+/* Returns false, with the error set, if they cannot be found. */
+static bool find_links(struct view *v, struct record_links *links)
+{
+	const struct slice *s = &v->options->slice;
+
+	*links = (struct record_links){.waits = NULL};
+	if (slice_is_of_time(s) && v->base->rank_count &&
+	    !(links->waits = rank_waits_new(v->base, &v->memory)))
+		view_fail(v, -errno);
+	if (!v->error && slice_has_steps(s) && !(links->launches = launch_finder_new(v->base)))
+		view_fail(v, -errno);
+	return !v->error;
+}
+
+/* Views the record with this number. Operations with an unknown launch count as launched at once.
+ */
+static void view_linked(struct view *v, struct record_links *links, uint64_t number,
+			const struct timeline_record *record)
+{
+	struct rank_wait wait = {.until_ns = 0};
+	uint64_t ns = links->waits ? rank_waits_next(links->waits, number, &wait.rank) : 0;
+	const struct indexed_launch *launch =
+		links->launches ? launch_finder_next(links->launches, record) : NULL;
+
+	if (ns)
+		wait.until_ns = record->start_ns + ns;
+	view_record(v, record, launch ? launch->start_ns : record->start_ns, wait);
+	if (links->launches && launch_finder_error(links->launches))
+		view_fail(v, launch_finder_error(links->launches));
 }
 
 static void view_timeline(struct view *v, const char *folder)
 {
 	struct timeline_reader *reader = timeline_reader_new(v->base->timeline);
 	const struct timeline_record *record;
-	struct rank_waits *waits = NULL;
+	struct record_links links = {.waits = NULL};
 	int err = 0;
 
 	v->timeline = timeline_new(folder, NULL);
 	if (!v->timeline)
 		view_fail(v, -errno);
-	if (!v->error && v->options->slice.has_time && v->base->rank_count &&
-	    !(waits = rank_waits_new(v->base, &v->memory)))
-		view_fail(v, -errno);
 	if (!reader)
 		view_fail(v, -ENOMEM);
-	for (uint64_t i = 0; !v->error && (err = timeline_reader_next(reader, &record)) > 0; i++) {
-		struct rank_wait wait = {.until_ns = 0};
-		uint64_t ns = waits ? rank_waits_next(waits, i, &wait.rank) : 0;
-
-		if (ns)
-			wait.until_ns = record->start_ns + ns;
-		view_record(v, *record, wait);
-	}
-	rank_waits_free(waits);
+	if (!v->error)
+		find_links(v, &links);
+	for (uint64_t i = 0; !v->error && (err = timeline_reader_next(reader, &record)) > 0; i++)
+		view_linked(v, &links, i, record);
+	rank_waits_free(links.waits);
+	launch_finder_free(links.launches);
 	if (err < 0)
 		view_fail(v, err);
 	timeline_reader_free(reader);
@@ -603,6 +719,8 @@ static bool note_options(struct view *v)
 	if (v->base->totals.shown) /* left out by the run itself */
 		fprintf(out, " %s", v->base->totals.shown);
 	slice_print(&o->slice, out);
+	if (o->step_count)
+		fprintf(out, " --per-step");
 	if (o->my_code)
 		fprintf(out, " --my-code");
 	for (uint32_t i = 0; i < o->my_path_count; i++)
@@ -652,6 +770,24 @@ static void drop_memory_of_building(struct view *v)
 	v->progress = NULL;
 }
 
+/* Sets the shown time range: from the first to the last step, within --time; or a mean step. */
+static void show_time(struct view *v)
+{
+	const struct slice *s = &v->options->slice;
+	struct slice_range range = time_of(v);
+
+	if (s->steps.range_count)
+		range = both(range,
+			     (struct slice_range){s->steps.ranges[0].from_ns,
+						  s->steps.ranges[s->steps.range_count - 1].to_ns});
+	if (v->options->step_count)
+		range.to_ns =
+			range.from_ns + (range.to_ns - range.from_ns) / v->options->step_count;
+	v->result.shown_from_ns = range.from_ns;
+	v->result.shown_to_ns = range.to_ns;
+	v->result.is_by_launch = slice_has_steps(s) && !s->has_time;
+}
+
 static void build(struct view *v, const char *folder)
 {
 	bool is_part = slice_is_part(&v->options->slice);
@@ -664,12 +800,14 @@ static void build(struct view *v, const char *folder)
 		map_stacks(v);
 	if (!v->error)
 		map_records(v);
-	if (!v->base->timeline && v->options->slice.has_time)
+	if (!v->base->timeline && slice_is_of_time(&v->options->slice))
 		view_fail(v, -ENODATA);
 	if (!v->error && is_part && v->base->timeline)
 		view_timeline(v, folder);
-	if (!v->error && !v->options->slice.has_time)
+	if (!v->error && !slice_is_of_time(&v->options->slice))
 		view_rows(v);
+	if (!v->error && v->options->step_count)
+		divide_rows(v);
 	if (!v->error)
 		drop_unused(v);
 	if (!v->error && is_part)
@@ -685,16 +823,16 @@ static void build(struct view *v, const char *folder)
 	v->result.row_count = v->rows.count;
 	if (is_part && v->timeline)
 		v->result.timeline = v->timeline;
+	if (v->options->step_count) /* a mean has no course */
+		v->result.timeline = NULL;
 	v->result.sample_stacks = v->sample_stacks;
 	v->result.call_stacks = v->call_stacks;
 	v->result.unnamed.not_kept += v->memory.refused;
 	v->result.is_my_code |= v->options->my_code;
 	v->result.is_part |= slice_is_part(&v->options->slice);
 	v->result.totals.shown = v->shown && v->shown[0] ? v->shown + 1 : NULL;
-	if (v->options->slice.has_time) {
-		v->result.shown_from_ns = at(v->base->totals.start_ns, v->options->slice.from_ns);
-		v->result.shown_to_ns = at(v->base->totals.start_ns, v->options->slice.to_ns);
-	}
+	if (slice_is_of_time(&v->options->slice))
+		show_time(v);
 	v->text_result = v->result;
 	if (v->named)
 		v->text_result.frames = v->named;

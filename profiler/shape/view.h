@@ -11,6 +11,13 @@
  * record: GPU operations without usable times, and lost records. Waits are shown by the waiting
  * call.
  *
+ * In a part of steps (--step) a GPU operation counts as a whole if it was launched in these steps,
+ * wherever it ran. So does a launch. An operation whose launch is unknown counts if it began in
+ * these steps. All others count by their time, as in a time range. So steps that adjoin add up.
+ *
+ * In a view of a mean step (--per-step) rows are divided by the number of steps. They are rounded
+ * so that they add up to their sum by that number. Such a view has no timeline.
+ *
  * Folding (--my-code) keeps own frames (code_role.h), CUDA calls, GPU work, kernel code, waits and
  * marks, in their order. A run of other frames is left out if an own frame follows. Else it becomes
  * one frame per package, in order, each once:
@@ -50,6 +57,8 @@ enum view_names {
 struct view_options {
 	struct grouping by;
 	struct slice slice;
+	bool per_step;       /* a mean step is asked for */
+	uint32_t step_count; /* rows are divided by it; 0: they are not */
 	bool my_code;
 	const char *my_paths[VIEW_PATHS_MAX]; /* borrowed; none: those of code_roles_of_result */
 	uint32_t my_path_count;
@@ -72,8 +81,8 @@ struct view;
 /*
  * Makes a view, which borrows from the result and the options. `folder` keeps the part of the
  * timeline (timeline.h). Stacks are taken from `memory` (NULL: no limit). Returns NULL with errno:
- * ENOMEM; ENODATA for a time range without a timeline; or the error of reading or writing the
- * timeline.
+ * ENOMEM; ENODATA for a time range or steps without a timeline; or the error of reading or writing
+ * the timeline.
  */
 struct view *view_new(const struct result *result, const struct view_options *options,
 		      const char *folder, struct quota *memory);

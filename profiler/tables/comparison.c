@@ -304,7 +304,7 @@ bool comparison_differs_in_length(const struct comparison *c, enum comparison_to
 {
 	static const enum comparison_total totals[] = {TOTAL_CPU, TOTAL_GPU, TOTAL_WALL};
 
-	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
+	for (size_t i = 0; !c->is_of_steps && i < sizeof(totals) / sizeof(totals[0]); i++) {
 		const struct change *change = &c->totals[totals[i]];
 
 		*total = totals[i];
@@ -422,6 +422,7 @@ struct comparison *comparison_new(const struct result *const *before, uint32_t b
 	c = &made->comparison;
 	c->is_weights = options->is_weights;
 	c->is_normalized = options->is_normalized;
+	c->is_of_steps = options->is_of_steps;
 	c->shown = options->shown;
 	made->memory = options->memory;
 	take_runs(made, SIDE_BEFORE, before, before_count);

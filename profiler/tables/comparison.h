@@ -92,9 +92,11 @@ enum change_unit comparison_total_unit(enum comparison_total total);
 const char *comparison_total_word(enum comparison_total total);
 
 struct comparison {
-	bool has_errors;            /* all runs counted failed calls, over their whole time */
-	bool is_weights;            /* weights of folded stacks, not times */
-	bool is_normalized;         /* times of rows and stacks are scaled */
+	bool has_errors;    /* all runs counted failed calls, over their whole time */
+	bool is_weights;    /* weights of folded stacks, not times */
+	bool is_normalized; /* times of rows and stacks are scaled */
+	bool is_of_steps;   /* runs are steps of one run: after, the slow ones; before, typical ones
+			     */
 	enum comparison_side shown; /* whose times `result` has */
 	uint32_t runs[SIDES];
 	const struct totals *first[SIDES]; /* totals of the first run of each side */
@@ -114,6 +116,7 @@ struct comparison_options {
 	enum comparison_side shown;
 	bool is_weights;
 	bool is_normalized;
+	bool is_of_steps;
 	struct quota *memory; /* pays for stacks and frames; NULL: no limit */
 };
 
@@ -129,7 +132,7 @@ void comparison_free(struct comparison *comparison);
 
 /*
  * Finds a total that shows that the sides differ in length. Then all rows differ for that reason
- * alone. Returns false if there is none.
+ * alone. Returns false if there is none, and for steps, which were chosen by their lengths.
  */
 bool comparison_differs_in_length(const struct comparison *comparison,
 				  enum comparison_total *total);

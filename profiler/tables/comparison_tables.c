@@ -347,8 +347,10 @@ void comparison_add_tables(struct made_comparison *made, const struct compared_r
 	else
 		for (uint32_t i = 0; run->spreads.calls && i < r->stack_count && !made->error; i++)
 			add_calls(made, run, i);
-	add_memory(made, run);
-	add_memory_rows(made, run);
+	if (!made->comparison.is_of_steps) { /* these are of the whole run */
+		add_memory(made, run);
+		add_memory_rows(made, run);
+	}
 	if (made->comparison.has_errors)
 		add_errors(made, run);
 	if (made->has_shapes && !made->error)

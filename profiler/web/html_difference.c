@@ -187,7 +187,8 @@ static void put_side(const struct page *p, const char *word, enum comparison_sid
 		markup_xml(p->out, first->shown, COMMAND_CHARACTERS);
 		fprintf(p->out, "</code>");
 	}
-	fprintf(p->out, ", %u run%s</p>\n", p->comparison->runs[side],
+	fprintf(p->out, ", %u %s%s</p>\n", p->comparison->runs[side],
+		p->comparison->is_of_steps ? "step" : "run",
 		p->comparison->runs[side] == 1 ? "" : "s");
 }
 

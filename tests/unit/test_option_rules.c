@@ -24,6 +24,7 @@ static const struct {
 	{OPT_QUERY, "list"},
 	{OPT_PUSH_LABEL, "a=b"},
 	{OPT_TIME, "1..2"},
+	{OPT_STEP, "1..2"},
 	{OPT_FAIL_ABOVE, "5%"},
 	{OPT_FAIL_ON, "cpu"},
 	{OPT_DELAY, "1"},

@@ -43,6 +43,73 @@ static void what_is_no_time_is_refused(void **state)
 	}
 }
 
+static void assert_steps(const char *text, uint32_t first, uint32_t end)
+{
+	struct slice slice = {.has_time = false};
+
+	if (!slice_parse_steps(text, &slice.steps) || slice.steps.first != first ||
+	    slice.steps.end != end)
+		fail_msg("%s: %" PRIu32 " to %" PRIu32, text, slice.steps.first, slice.steps.end);
+	assert_true(slice_has_steps(&slice) && slice_is_part(&slice));
+	assert_int_equal(slice_needs(&slice), NEEDS_TIMELINE);
+}
+
+static void steps_are_numbers(void **state)
+{
+	static const char *const wrong[] = {"",
+					    "..",
+					    "-1",
+					    "1..1",
+					    "2..1",
+					    "a",
+					    "1..b",
+					    "1.2",
+					    " 1",
+					    "1 ",
+					    "1...2",
+					    "1..2..3",
+					    "+1",
+					    "0x1",
+					    "1e3",
+					    "..0",
+					    "4294967295",
+					    "1..4294967295",
+					    "99999999999999999999..",
+					    "18446744073709551617"};
+
+	(void)state;
+	assert_steps("5", 5, 6);
+	assert_steps("0", 0, 1);
+	assert_steps("0..10", 0, 10);
+	assert_steps("10..", 10, UINT32_MAX);
+	assert_steps("..7", 0, 7);
+	assert_steps("0..", 0, UINT32_MAX);
+	assert_steps("4294967294", UINT32_MAX - 1, UINT32_MAX);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct slice slice = {.has_time = false};
+
+		if (slice_parse_steps(wrong[i], &slice.steps))
+			fail_msg("'%s' is taken for steps", wrong[i]);
+	}
+}
+
+static void moments_are_found_in_ranges(void **state)
+{
+	struct slice_range ranges[] = {{10, 20}, {20, 30}, {40, 41}};
+	struct slice_steps steps = {.ranges = ranges, .range_count = 3};
+
+	(void)state;
+	for (uint64_t ns = 0; ns < 50; ns++)
+		assert_int_equal(slice_has_moment(&steps, ns), (ns >= 10 && ns < 30) || ns == 40);
+	assert_int_equal(slice_range_after(&steps, 0), 0);
+	assert_int_equal(slice_range_after(&steps, 20), 1);
+	assert_int_equal(slice_range_after(&steps, 30), 2);
+	assert_int_equal(slice_range_after(&steps, 41), 3);
+	assert_false(slice_has_moment(&steps, UINT64_MAX));
+	steps.range_count = 0;
+	assert_false(slice_has_moment(&steps, 10));
+}
+
 static void parse(struct slice_match *match, const char *text)
 {
 	char error[SLICE_ERROR_BYTES];
@@ -166,6 +233,16 @@ static void the_text_is_that_of_the_options(void **state)
 	assert_string_equal(text, " -gpu-only --time 1..2 --stream 7 --kernel a b");
 	free(text);
 	slice_release(&slice);
+	slice = (struct slice){.steps.is_steady = true};
+	assert_true(slice_parse_match("train", false, &slice.steps.name, error));
+	assert_true(slice_parse_steps("3..5", &slice.steps));
+	out = open_memstream(&text, &size);
+	assert_non_null(out);
+	slice_print(&slice, out);
+	fclose(out);
+	assert_string_equal(text, " --steps train --steady --step 3..5");
+	free(text);
+	slice_release(&slice);
 }
 
 int main(void)
@@ -173,6 +250,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_are_in_seconds_or_with_a_unit),
 		cmocka_unit_test(what_is_no_time_is_refused),
+		cmocka_unit_test(steps_are_numbers),
+		cmocka_unit_test(moments_are_found_in_ranges),
 		cmocka_unit_test(places_match_by_number_or_name),
 		cmocka_unit_test(kernels_match_without_their_prefix),
 		cmocka_unit_test(bad_patterns_are_explained),

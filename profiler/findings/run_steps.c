@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/findings/run_steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/util/array.h"
+#include "symbolize/util/text.h"
+#include "symbolize/util/time_sort.h"
+
+#define OUTSIDE UINT32_MAX /* no range that matches is open */
+#define STEPS_OF_RANGE 2u  /* steps by launches that make ranges hold several */
+#define WARM_UP_FACTOR 2u  /* a warm-up step takes this many times the median */
+
+/* ---- repeated launches ---- */
+
+/* Returns the process of each thread, or NULL if out of memory. */
+static uint32_t *processes_of(const struct launch_schedule *launches)
+{
+	uint32_t *process_of = malloc((launches->threads.count + (size_t)1) * sizeof(*process_of));
+
+	for (uint32_t i = 0; process_of && i < launches->threads.count; i++)
+		process_of[i] = launches->threads.list[i].process;
+	return process_of;
+}
+
+/*
+ * Puts the main series first: by how long it lasts, its steps and its launches. Autotuning may
+ * launch more, for a short time, and a thread may do little for a long time.
+ */
+static void find_main_series(struct step_list *steps)
+{
+	struct step_series first;
+	double most = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < steps->count; i++) {
+		const struct step_series *s = &steps->list[i];
+		double ns = (double)(s->starts_ns[s->count] - s->starts_ns[0]);
+		double weight = ns * s->count * ns * s->count * (double)s->launches;
+
+		if (weight <= most)
+			continue;
+		most = weight;
+		at = i;
+	}
+	if (at == 0)
+		return;
+	first = steps->list[at];
+	memmove(&steps->list[1], &steps->list[0], at * sizeof(*steps->list));
+	steps->list[0] = first;
+}
+
+/* How launches are told apart when steps are looked for. */
+enum token_detail { BY_STACK, BY_KERNEL, BY_WAIT, TOKEN_DETAILS };
+
+/* Numbers launches that are alike in this detail. Returns NULL if out of memory. */
+static uint32_t *number_tokens(const struct launch_schedule *launches, enum token_detail detail)
+{
+	RECORD_SET(struct schedule_token) all = {.count = 0};
+	uint32_t *numbers = malloc((launches->tokens.count + (size_t)1) * sizeof(*numbers));
+
+	for (uint32_t i = 0; numbers && i < launches->tokens.count; i++) {
+		struct schedule_token token = launches->tokens.list[i];
+
+		token.range = 0;
+		if (detail < BY_KERNEL)
+			token.frame = SCHEDULE_NO_FRAME;
+		if (detail < BY_WAIT)
+			token.is_waited = 0;
+		numbers[i] = record_get(&all, &token, &token);
+		if (numbers[i] == RECORD_NONE) {
+			free(numbers);
+			numbers = NULL;
+		}
+	}
+	record_set_release(&all.set);
+	return numbers;
+}
+
+/* Launches in which steps are looked for, and their tokens in full detail. */
+struct repeated {
+	const struct launch_schedule *launches;
+	struct step_launch *list;
+	uint64_t count;
+	uint32_t *tokens, *process_of;
+};
+
+static int find_steps_by(struct step_list *steps, const struct repeated *r,
+			 enum token_detail detail)
+{
+	uint32_t *numbers = number_tokens(r->launches, detail);
+	int err = -ENOMEM;
+
+	*steps = (struct step_list){.count = 0};
+	for (uint64_t i = 0; numbers && i < r->count; i++)
+		r->list[i].token = numbers[r->tokens[i]];
+	if (numbers)
+		err = steps_find(r->list, r->count, r->process_of, r->launches->threads.count,
+				 steps);
+	free(numbers);
+	find_main_series(steps);
+	return err;
+}
+
+/* Returns whether the main steps have several launches each. */
+static bool has_structure(const struct step_list *steps)
+{
+	return steps->count && steps->list[0].launches >= 2 * (uint64_t)steps->list[0].count;
+}
+
+/*
+ * Finds steps in the least detail in which they have several launches each: which kernel runs may
+ * change with sizes, and a wait may end several steps. Otherwise takes steps of one launch. Changes
+ * the tokens of `list`. Returns 0 or -ENOMEM.
+ */
+static int find_repeated(const struct launch_schedule *launches, struct step_launch *list,
+			 uint64_t count, struct step_list *steps)
+{
+	struct repeated r = {.launches = launches,
+			     .list = list,
+			     .count = count,
+			     .tokens = malloc((count + (size_t)1) * sizeof(*r.tokens)),
+			     .process_of = processes_of(launches)};
+	int err = r.tokens && r.process_of ? 0 : -ENOMEM;
+
+	*steps = (struct step_list){.count = 0};
+	for (uint64_t i = 0; r.tokens && i < count; i++)
+		r.tokens[i] = list[i].token;
+	for (int detail = BY_STACK; detail < TOKEN_DETAILS && !err && !has_structure(steps);
+	     detail++) {
+		struct step_list found;
+
+		err = find_steps_by(&found, &r, (enum token_detail)detail);
+		if (!err && (!steps->count || has_structure(&found))) {
+			step_list_release(steps);
+			*steps = found;
+		} else {
+			step_list_release(&found);
+		}
+	}
+	free(r.tokens);
+	free(r.process_of);
+	return err;
+}
+
+int run_steps_of_launches(struct launch_schedule *launches, struct step_list *steps,
+			  const char **none)
+{
+	int err = find_repeated(launches, launches->list, launches->count, steps);
+
+	*none = err || steps->count           ? NULL
+		: launches->count < STEPS_MIN ? "there are too few launches"
+					      : "no sequence of launches repeats over most of the "
+						"run";
+	return err;
+}
+
+/* ---- ranges ---- */
+
+/* Launches of one thread in ranges of the name. */
+struct range_reading {
+	const struct launch_schedule *launches;
+	uint32_t thread; /* thread with most launches in ranges */
+	struct step_launch *inside;
+	uint64_t inside_count;
+	uint64_t *starts_ns; /* begins of ranges, later of steps, in order of time */
+	uint32_t count, capacity;
+	uint32_t names; /* different names of ranges */
+};
+
+/*
+ * Finds the outermost range of each stack whose name matches: its frame, or OUTSIDE. Returns NULL
+ * if out of memory.
+ */
+static uint32_t *find_ranges(const struct result *result, const struct slice_match *name)
+{
+	static const char prefix[] = "nvtx:";
+	uint32_t *ranges = malloc((result->stack_count + (size_t)1) * sizeof(*ranges));
+
+	if (!ranges)
+		return NULL;
+	ranges[RESULT_ROOT] = OUTSIDE;
+	for (uint32_t i = RESULT_ROOT + 1; i < result->stack_count; i++) {
+		const struct stack_info *s = &result->stacks[i];
+		const struct frame_info *frame = &result->frames[s->frame];
+		const char *text = frame->name;
+
+		ranges[i] = ranges[s->outer];
+		if (ranges[i] != OUTSIDE || frame->class != CLASS_NVTX)
+			continue;
+		if (starts_with(text, prefix))
+			text += strlen(prefix);
+		if (regexec(&name->pattern, text, 0, NULL, 0) == 0)
+			ranges[i] = s->frame;
+	}
+	return ranges;
+}
+
+static uint32_t range_at(const struct range_reading *r, const struct step_launch *launch)
+{
+	return r->launches->tokens.list[launch->token].range;
+}
+
+/* Chooses the thread with most launches in ranges. Returns 0, -ENOMEM, or -ENOENT: no launch is. */
+static int choose_thread(struct range_reading *r)
+{
+	const struct launch_schedule *l = r->launches;
+	uint64_t *counts = calloc(l->threads.count + (size_t)1, sizeof(*counts));
+
+	if (!counts)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < l->count; i++) {
+		uint32_t thread = l->list[i].thread;
+
+		if (range_at(r, &l->list[i]) != OUTSIDE && ++counts[thread] > r->inside_count) {
+			r->inside_count = counts[thread];
+			r->thread = thread;
+		}
+	}
+	free(counts);
+	return r->inside_count ? 0 : -ENOENT;
+}
+
+static int add_start(struct range_reading *r, uint64_t ns)
+{
+	if (!array_make_room(&r->starts_ns, r->count, &r->capacity, sizeof(*r->starts_ns)))
+		return -ENOMEM;
+	r->starts_ns[r->count++] = ns;
+	return 0;
+}
+
+/* Lists the thread's launches in ranges, and the begins of ranges. Returns 0 or -ENOMEM. */
+static int list_inside(struct range_reading *r, uint32_t frame_count)
+{
+	bool *is_known = calloc(frame_count + (size_t)1, sizeof(*is_known));
+	uint32_t open = OUTSIDE;
+	uint64_t count = 0;
+	int err = 0;
+
+	r->inside = malloc(r->inside_count * sizeof(*r->inside));
+	for (uint64_t i = 0; r->inside && is_known && !err && i < r->launches->count; i++) {
+		const struct step_launch *launch = &r->launches->list[i];
+		uint32_t range = range_at(r, launch);
+
+		if (launch->thread != r->thread)
+			continue;
+		if (range != OUTSIDE) {
+			if (range != open)
+				err = add_start(r, launch->start_ns);
+			r->names += !is_known[range];
+			is_known[range] = true;
+			r->inside[count++] = *launch;
+		}
+		open = range;
+	}
+	if (!r->inside || !is_known)
+		err = -ENOMEM;
+	free(is_known);
+	return err;
+}
+
+/*
+ * Finds steps that repeat in ranges, by the order of launches alone: the user says that there are
+ * steps, so their times may differ. Times of `found` are indexes of `inside`. Returns 0 or -ENOMEM.
+ */
+static int find_inside(const struct range_reading *r, struct step_list *found)
+{
+	struct step_launch *list = malloc(r->inside_count * sizeof(*list));
+	int err;
+
+	if (!list)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < r->inside_count; i++) {
+		list[i] = r->inside[i];
+		list[i].start_ns = i;
+	}
+	err = find_repeated(r->launches, list, r->inside_count, found);
+	free(list);
+	return err;
+}
+
+/*
+ * Returns whether a launch in ranges is from the stack that the first range begins with. Kernels
+ * are not compared: that of the first launch may be unknown.
+ */
+static bool is_first_work(const struct range_reading *r, uint64_t at)
+{
+	const struct schedule_token *tokens = r->launches->tokens.list;
+
+	return tokens[r->inside[at].token].stack == tokens[r->inside[0].token].stack;
+}
+
+static uint64_t count_first_work(const struct range_reading *r, uint64_t from, uint64_t to)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = from; i < to; i++)
+		count += is_first_work(r, i);
+	return count;
+}
+
+/*
+ * Adds the begins of steps that repeat in ranges. `found` has indexes of `inside`. Repetition does
+ * not tell where a cycle begins, but the first range does: each begin is moved back to the work
+ * that this range begins with. Then the last cycles may lack begins. Returns 0 or -ENOMEM.
+ */
+static int add_repeated(struct range_reading *r, const struct step_series *found)
+{
+	const uint64_t *starts = found->starts_ns;
+	uint64_t all = count_first_work(r, starts[0], starts[found->count]);
+	uint64_t in_step = (all + found->count / 2) / found->count;
+	uint64_t back = in_step ? count_first_work(r, 0, starts[0]) % in_step : 0, at = 0;
+	uint64_t passed = 0;
+	int err = 0;
+
+	if (in_step && !back && !is_first_work(r, starts[0]))
+		back = in_step;
+	for (uint32_t i = 0; i < found->count && !err; i++) {
+		at = starts[i];
+		for (passed = 0; at > 0 && passed < back;)
+			passed += is_first_work(r, --at);
+		err = add_start(r, r->inside[at].start_ns);
+	}
+	passed = 0;
+	for (; in_step && at < r->inside_count && !err; at++) {
+		if (!is_first_work(r, at) || passed++ < in_step)
+			continue;
+		err = add_start(r, r->inside[at].start_ns);
+		passed = 1;
+	}
+	return err;
+}
+
+/* Splits ranges at steps that repeat inside, if ranges hold several. Returns 0 or -ENOMEM. */
+static int split_ranges(struct range_reading *r)
+{
+	struct step_list found = {.count = 0};
+	uint32_t ranges = r->count, kept = 0;
+	int err = 0;
+
+	if (ranges > 1 && r->names == ranges)
+		return 0; /* each range has a name of its own: "step 12" */
+	err = find_inside(r, &found);
+	if (err)
+		return err;
+	if (found.count && found.list[0].count / STEPS_OF_RANGE >= ranges)
+		err = add_repeated(r, &found.list[0]);
+	step_list_release(&found);
+	time_sort(r->starts_ns, r->count, sizeof(*r->starts_ns));
+	for (uint32_t i = 0; i < r->count; i++)
+		if (!kept || r->starts_ns[i] != r->starts_ns[kept - 1])
+			r->starts_ns[kept++] = r->starts_ns[i];
+	r->count = kept;
+	return err;
+}
+
+/* Returns how many of the first steps took much longer than the median. */
+static uint32_t warm_up_of(const uint64_t *starts_ns, uint32_t count)
+{
+	uint64_t *ns = malloc((count + (size_t)1) * sizeof(*ns)), limit;
+	uint32_t warm_up = 0;
+
+	if (!ns)
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		ns[i] = starts_ns[i + 1] - starts_ns[i];
+	time_sort(ns, count, sizeof(*ns));
+	limit = ns[count / 2];
+	free(ns);
+	while (warm_up < count / 2 &&
+	       (starts_ns[warm_up + 1] - starts_ns[warm_up]) / WARM_UP_FACTOR > limit)
+		warm_up++;
+	return warm_up;
+}
+
+/* Makes a series of the begins of steps. Returns 0 or -ENOMEM. */
+static int make_series(struct range_reading *r, struct step_list *steps)
+{
+	const struct launch_schedule *l = r->launches;
+	uint32_t process = l->threads.list[r->thread].process;
+	struct step_series *s = calloc(1, sizeof(*s));
+	int err = s ? add_start(r, r->inside[r->inside_count - 1].start_ns + 1) : -ENOMEM;
+
+	if (err) {
+		free(s);
+		return err;
+	}
+	*s = (struct step_series){.thread = r->thread,
+				  .count = r->count - 1,
+				  .starts_ns = r->starts_ns,
+				  .warm_up = warm_up_of(r->starts_ns, r->count - 1)};
+	for (uint64_t i = 0; i < l->count; i++) {
+		bool is_of = l->threads.list[l->list[i].thread].process == process;
+
+		s->of += is_of;
+		s->launches += is_of && l->list[i].start_ns >= s->starts_ns[0] &&
+			       l->list[i].start_ns < s->starts_ns[s->count];
+	}
+	r->starts_ns = NULL;
+	*steps = (struct step_list){.list = s, .count = 1};
+	return 0;
+}
+
+/* Finds the steps by ranges. Returns 0 or -ENOMEM. */
+static int find_in_ranges(const struct launch_schedule *launches, uint32_t frame_count,
+			  struct run_steps *steps)
+{
+	struct range_reading r = {.launches = launches};
+	int err = choose_thread(&r);
+
+	if (err == -ENOENT) {
+		steps->none = "no launch is in an NVTX range whose name matches";
+		return 0;
+	}
+	if (!err)
+		err = list_inside(&r, frame_count);
+	if (!err)
+		err = split_ranges(&r);
+	if (!err)
+		err = make_series(&r, &steps->steps);
+	free(r.inside);
+	free(r.starts_ns);
+	return err;
+}
+
+/* ---- for callers ---- */
+
+int run_steps_find(struct run_steps *steps, const struct result *result,
+		   const struct slice_match *name)
+{
+	uint32_t *ranges = name->text ? find_ranges(result, name) : NULL;
+	struct launch_schedule launches;
+	int err = name->text && !ranges ? -ENOMEM : 0;
+
+	*steps = (struct run_steps){.none = NULL};
+	if (!err)
+		err = launch_schedule_read(&launches, result, ranges);
+	free(ranges);
+	if (err)
+		return err;
+	err = name->text ? find_in_ranges(&launches, result->frame_count, steps)
+			 : run_steps_of_launches(&launches, &steps->steps, &steps->none);
+	if (!err && steps->steps.count)
+		steps->thread = launches.threads.list[steps->steps.list[0].thread];
+	launch_schedule_release(&launches);
+	return err;
+}
+
+void run_steps_release(struct run_steps *steps)
+{
+	step_list_release(&steps->steps);
+	*steps = (struct run_steps){.none = NULL};
+}
