@@ -97,10 +97,12 @@ static const char *output_shown(const struct options *o, uint32_t at)
 }
 
 static void report_written(struct log *log, const struct options *o, uint32_t at,
-			   const struct result *result, const struct written *written)
+			   const struct result *result, const struct written *written,
+			   struct ending *ending)
 {
 	static const char *const words[] = UNIT_WORDS;
 	const struct output_choice *choice = &o->outputs[at];
+	bool has_whole_run = choice->writer->keeps_all && slice_is_part(&o->view.slice);
 	struct summary_written w = {.file = output_shown(o, at),
 				    .item = choice->writer->item,
 				    .is_first = at == 0,
@@ -111,9 +113,14 @@ static void report_written(struct log *log, const struct options *o, uint32_t at
 				    .written = *written};
 
 	summary_report_written(log, &result->totals.measure, &result->totals, &w);
-	if (choice->writer->keeps_all && slice_is_part(&o->view.slice))
+	if (has_whole_run && log->level >= LOG_VERBOSE)
 		log_line(log,
 			 "  it holds the whole run, not only the part that other outputs show");
+	ending_note_file(ending, &(struct ending_file){.path = w.file,
+						       .is_report = choice->writer == &html_writer,
+						       .has_whole_run = has_whole_run,
+						       .source_lines = written->source_lines,
+						       .source_files = written->source_files});
 }
 
 /* Returns the path of an output with this format. Returns NULL if there is none, or it failed. */
@@ -198,6 +205,7 @@ struct delivered {
 	struct chosen_steps steps;    /* of the view */
 	struct slow_steps *slow;      /* shown in place of a view; or NULL */
 	struct findings *findings;    /* of what is shown */
+	struct ending *ending;
 	struct weighed weighed;
 };
 
@@ -346,7 +354,7 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 				 writer->item, written[i].items == 1 ? "" : "s",
 				 output_shown(o, i));
 		else if (!errors[i])
-			report_written(log, o, i, result_for(writer, d), &written[i]);
+			report_written(log, o, i, result_for(writer, d), &written[i], d->ending);
 		report_large(log, o, i, &written[i], errors);
 		status = open_outputs_status(log, o->outputs[i].path, errors[i], status);
 	}
@@ -409,18 +417,19 @@ static void report_own_code(struct log *log, const struct options *o, const stru
 			      "with --my-path");
 }
 
-/* Prints the report of --top, also with -q. Otherwise prints a short report on a terminal. */
-static void report_top(struct log *log, const struct options *o, const struct result *result)
+/* Prints the report of --top, also with -q. Otherwise prints the findings and a short table. */
+static void report_findings(struct log *log, const struct options *o, const struct result *result)
 {
 	struct log loud = {.level = LOG_NORMAL};
 
+	ending_report(log, result);
 	if (o->report) {
-		top_report(&loud, result, TOP_FULL, top_width(TOP_WIDTH));
+		top_report(&loud, result, top_width(TOP_WIDTH));
 		if (o->command == COMMAND_FROM ||
 		    log->level < LOG_NORMAL) /* else the summary ends with the cost */
 			top_report_cost(&loud, &result->totals);
-	} else if (top_is_on_terminal() && log->level >= LOG_NORMAL)
-		top_report(log, result, TOP_SHORT, top_width(TOP_WIDTH));
+	} else
+		ending_report_table(log, result, top_width(ENDING_WIDTH));
 	report_tables_print(o->report ? &loud : log, result, top_width(TOP_WIDTH),
 			    top_is_on_terminal(), o->report);
 }
@@ -447,9 +456,10 @@ static void make_findings(const struct options *o, struct delivered *d)
 
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    struct opener *opener, struct span_export *spans, const struct helper *helper,
-	    struct session *session, const struct result *result, struct quota *memory)
+	    struct session *session, const struct result *result, struct quota *memory,
+	    struct ending *ending)
 {
-	struct delivered d = {.view = NULL, .weighed = {.rows = NULL}};
+	struct delivered d = {.ending = ending, .weighed = {.rows = NULL}};
 	const struct result *shown = &d.shown.result;
 	uint64_t lost_spans;
 	uint32_t not_pushed;
@@ -489,7 +499,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (d.slow)
 		report_slow(log, o, d.slow);
 	else
-		report_top(log, o, shown->weight ? &d.run.result : shown);
+		report_findings(log, o, shown->weight ? &d.run.result : shown);
 	status = write_all(log, o, outputs, opener, spans, &d);
 	if (o->query.question)
 		status = ask(log, o, outputs, shown);
@@ -513,6 +523,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 			  strerror(-result->totals.ledger->timeline.error));
 		status = EXIT_PROFILER_FAILED;
 	}
+	ending_note_losses(ending, &shown->totals, shown->unnamed.not_kept);
 	if (!status && o->strict &&
 	    !strict_check(log, &shown->totals, shown->unnamed.not_kept, lost_spans, not_pushed))
 		status = EXIT_NOT_EXACT;

@@ -13,6 +13,7 @@
 #include "profiler/commands/options.h"
 #include "profiler/commands/span_export.h"
 #include "profiler/output/outputs.h"
+#include "profiler/report/ending.h"
 #include "profiler/run/helper.h"
 #include "profiler/run/supervisor.h"
 
@@ -31,13 +32,14 @@ bool deliver_shows_timeline(const struct options *options);
 uint32_t deliver_place_mask(const struct options *options);
 
 /*
- * Prints the rest of the summary and writes all outputs, even if one fails. With --open, shows one
- * by the opener, which is running. Then sends spans and pushes the profile, until a signal of the
- * session. `session` is NULL without signals to watch. Returns 0, or the exit status after logging
- * the reason.
+ * Prints the rest of the summary and the findings, and writes all outputs, even if one fails. With
+ * --open, shows one by the opener, which is running. Then sends spans and pushes the profile, until
+ * a signal of the session. `session` is NULL without signals to watch. Sets `ending`, which the
+ * caller closes after the last message. Returns 0, or the exit status after logging the reason.
  */
 int deliver(struct log *log, const struct options *options, struct outputs *outputs,
 	    struct opener *opener, struct span_export *spans, const struct helper *helper,
-	    struct session *session, const struct result *result, struct quota *memory);
+	    struct session *session, const struct result *result, struct quota *memory,
+	    struct ending *ending);
 
 #endif

@@ -33,6 +33,9 @@ struct reading {
 static int write_outputs(struct reading *r, const struct result *result,
 			 const struct recorded *recorded, uint32_t traces)
 {
+	struct ending ending = {.file_count = 0};
+	int status;
+
 	if (slice_is_part(&r->options->view.slice))
 		log_line(&r->log, "The whole run:");
 	if (traces > 1)
@@ -41,8 +44,10 @@ static int write_outputs(struct reading *r, const struct result *result,
 	ranks_report(&r->log, result);
 	if (recorded)
 		recorded_report(&r->log, recorded);
-	return deliver(&r->log, r->options, &r->outputs, &r->opener, &r->spans, &r->helper, NULL,
-		       result, &r->memory);
+	status = deliver(&r->log, r->options, &r->outputs, &r->opener, &r->spans, &r->helper, NULL,
+			 result, &r->memory, &ending);
+	ending_close(&r->log, &ending, &result->totals);
+	return status;
 }
 
 /*

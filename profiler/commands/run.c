@@ -149,8 +149,9 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 	return *text ? text : NULL;
 }
 
-/* Logs the cost of the run, and with -v the cost of its parts. */
-static void report_cost(struct run *r, const struct totals *totals, const struct timespec *start)
+/* Logs the last lines, and with -v the cost of the run's parts. */
+static void report_cost(struct run *r, const struct totals *totals, const struct timespec *start,
+			const struct ending *ending)
 {
 	struct log *log = &r->log;
 	struct totals now = *totals;
@@ -170,6 +171,7 @@ static void report_cost(struct run *r, const struct totals *totals, const struct
 		    (double)(end.tv_sec - start->tv_sec) +
 			    (double)(end.tv_nsec - start->tv_nsec) / 1e9,
 		    now.own_memory_bytes >> 20);
+	ending_close(log, ending, &now);
 }
 
 /*
@@ -208,6 +210,7 @@ static int finish(struct run *r, struct session *session, int status)
 	struct totals totals = describe(r);
 	char part[SHOWN_BYTES];
 	struct timespec start;
+	struct ending ending = {.file_count = 0};
 	struct result *result;
 	bool wrote_metrics;
 	int failed;
@@ -237,14 +240,14 @@ static int finish(struct run *r, struct session *session, int status)
 	if (!result)
 		return log_failure(&r->log, "out of memory");
 	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, &r->helper, session,
-			 result, collected.memory);
+			 result, collected.memory, &ending);
 	result_free(result);
 	if (o->run.record)
 		log_line(
 			&r->log,
 			"Wrote the raw input of the run, for bug reports, to %s.pipe and %s.events",
 			o->run.record, o->run.record);
-	report_cost(r, &totals, &start);
+	report_cost(r, &totals, &start, &ending);
 	if (!failed && !wrote_metrics)
 		failed = EXIT_PROFILER_FAILED;
 	return failed ? failed : status;

@@ -5,18 +5,38 @@
 #include <stdio.h>
 #include <string.h>
 
+struct time_unit {
+	double below, unit;
+	const char *word;
+};
+
+static const struct time_unit *time_unit_of(double ns)
+{
+	static const struct time_unit units[] = {
+		{1e3, 1, "ns"}, {1e6, 1e3, "us"}, {1e9, 1e6, "ms"}, {0, 1e9, "s"}};
+	const struct time_unit *unit = units;
+
+	while (unit->below > 0 && ns >= unit->below)
+		unit++;
+	return unit;
+}
+
 const char *time_text(char text[QUANTITY_BYTES], double ns)
 {
-	static const struct {
-		double below, unit;
-		const char *word;
-	} units[] = {{1e3, 1, "ns"}, {1e6, 1e3, "us"}, {1e9, 1e6, "ms"}, {0, 1e9, "s"}};
-	int i = 0;
+	const struct time_unit *unit = time_unit_of(ns);
 
-	while (units[i].below > 0 && ns >= units[i].below)
-		i++;
-	snprintf(text, QUANTITY_BYTES, i ? "%.3f %s" : "%.0f %s", ns / units[i].unit,
-		 units[i].word);
+	snprintf(text, QUANTITY_BYTES, unit->unit > 1 ? "%.3f %s" : "%.0f %s", ns / unit->unit,
+		 unit->word);
+	return text;
+}
+
+const char *brief_time_text(char text[QUANTITY_BYTES], double ns)
+{
+	const struct time_unit *unit = time_unit_of(ns);
+	double value = ns / unit->unit;
+
+	snprintf(text, QUANTITY_BYTES, unit->unit > 1 && value < 99.95 ? "%.1f %s" : "%.0f %s",
+		 value, unit->word);
 	return text;
 }
 

@@ -16,6 +16,8 @@ static inline double percent_of(uint64_t part, uint64_t whole)
 
 /* All functions return `text`. */
 const char *time_text(char text[QUANTITY_BYTES], double ns);
+/* With few digits: "6.5 s", "31.0 ms", "250 us". */
+const char *brief_time_text(char text[QUANTITY_BYTES], double ns);
 const char *bytes_text(char text[QUANTITY_BYTES], uint64_t bytes);
 const char *number_text(char text[QUANTITY_BYTES], double number);
 /* Formats an amount in the weight's unit: "12.34 M sector". */

@@ -134,11 +134,14 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 static void report_gpu(struct log *log, const struct measure *m, const struct ledger *l,
 		       const struct devices *devices)
 {
-	if (l->pipe.processes > 0) {
+	if (l->pipe.processes > 0 && summary_shows(log, l, SUMMARY_MATCHES)) {
 		summary_correlation(log, m, l);
 		gpu_table_report(log, l, devices);
 		summary_odd_launches(log, l);
 	}
+	log_line_if(log, l->gpu.unwatched,
+		    "# allocation{ is|s are} of unified memory, whose migrations and page faults "
+		    "are not recorded: --unified-memory records them");
 	summary_waits(log, m, l);
 	summary_stalls(log, m, l);
 	summary_calls(log, m, l);
@@ -412,12 +415,16 @@ void summary_report_written(struct log *log, const struct measure *measure,
 		snprintf(calling, sizeof(calling), ", %s in CUDA calls",
 			 amount(text[1], w->written.total[ROW_CALL], w->unit));
 	if (w->weight) {
+		if (log->level < LOG_VERBOSE)
+			return;
 		log_line(log, "Wrote %" PRIu64 " %s%s (%s) to %s", w->written.items, w->item,
 			 plural(w->written.items), weight_text(text[0], w->weight, total), w->file);
 		return;
 	}
 	if (total == 0 && (w->is_first || w->written.exact_ns > 0))
 		report_empty(log, measure, totals, w);
+	if (log->level < LOG_VERBOSE)
+		return;
 	log_line(log, "Wrote %" PRIu64 " %s%s (%s: %s CPU, %s GPU%s%s%s) to %s", w->written.items,
 		 w->item, plural(w->written.items), whole_amount(whole, total, w->unit, totals),
 		 amount(text[3], w->written.total[ROW_CPU], w->unit),
@@ -444,15 +451,21 @@ static uint64_t cpu_with_library_ns(const struct totals *t)
 	return cpu->used_ns > t->command_cpu_ns ? cpu->used_ns : t->command_cpu_ns;
 }
 
+uint64_t summary_program_ns(const struct totals *t)
+{
+	uint64_t ns = t->ledger->cost.program_ns, whole_ns = cpu_with_library_ns(t);
+
+	/* the library's time is estimated from some of the launches */
+	return ns > whole_ns && t->ledger->cpu.used_ns && whole_ns ? whole_ns : ns;
+}
+
 /* Writes "145.000 ms in the program (4.8 % of its CPU time), ". */
 static void cost_in_program(char *text, size_t size, const struct totals *t)
 {
 	const struct ledger_pipe *traced = &t->ledger->pipe;
-	uint64_t ns = t->ledger->cost.program_ns, whole_ns = cpu_with_library_ns(t);
+	uint64_t ns = summary_program_ns(t), whole_ns = cpu_with_library_ns(t);
 	char time[QUANTITY_BYTES], share[64];
 
-	if (ns > whole_ns && t->ledger->cpu.used_ns && whole_ns)
-		ns = whole_ns; /* the library's time is estimated from some of the launches */
 	snprintf(share, sizeof(share), " (%.1f %% of its CPU time)", percent_of(ns, whole_ns));
 	snprintf(text, size, "%s%s in the program%s, ", traced->without_goodbye ? "at least " : "",
 		 time_text(time, (double)ns),
@@ -468,6 +481,8 @@ void summary_report_cost(struct log *log, const struct totals *totals)
 
 	const struct ledger_pipe *traced = &totals->ledger->pipe;
 
+	if (log->level < LOG_VERBOSE)
+		return;
 	/* programs report their cost in the goodbye */
 	if (traced->processes > traced->without_goodbye)
 		cost_in_program(program, sizeof(program), totals);

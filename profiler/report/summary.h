@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the summary of a run on stderr: counts, matches, losses and outputs. Everything that is
- * missing from the profile has a line.
+ * missing from the profile has a line. Counts and matches are details: they appear with -v, and
+ * where they are wrong. The end of a run follows (ending.h).
  */
 #ifndef PROFILER_REPORT_SUMMARY_H
 #define PROFILER_REPORT_SUMMARY_H
@@ -37,14 +38,21 @@ struct summary_written {
 	const struct weight *weight; /* weight of the totals; NULL: time */
 	struct written written;
 };
+/* Warns if the output is empty. With -v, reports its size and its sums. */
 void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *written);
 
 /*
- * Reports the cost of profiling at the very end: in the program, in the operating system, and in
- * the profiler. `totals` has the profiler's CPU time and memory so far. The time in the program is
- * shown as a share of the programs' CPU time, and is at most that time. There is no share if that
- * time is known only in part (-p, -d, processes that outlive the command).
+ * Returns the CPU time of the library in programs, in ns: at most that of the programs. Only
+ * programs with a goodbye are in it.
+ */
+uint64_t summary_program_ns(const struct totals *totals);
+
+/*
+ * Reports the cost of profiling at the very end (-v): in the program, in the operating system, and
+ * in the profiler. `totals` has the profiler's CPU time and memory so far. The time in the program
+ * is shown as a share of the programs' CPU time, and is at most that time. There is no share if
+ * that time is known only in part (-p, -d, processes that outlive the command).
  */
 void summary_report_cost(struct log *log, const struct totals *totals);
 

@@ -13,6 +13,8 @@ void summary_samples(struct log *log, const struct measure *m, const struct ledg
 {
 	char cpu[40] = "", gpu[120] = "";
 
+	if (!summary_shows(log, l, SUMMARY_SAMPLES))
+		return;
 	if (m->samples_cpu)
 		snprintf(cpu, sizeof(cpu), "%" PRIu64 " CPU", l->cpu.samples);
 	if (m->traces_gpu && used_gpu(l) && (!m->attached || m->injects))
@@ -31,6 +33,7 @@ void summary_cpu(struct log *log, const struct measure *m, const struct totals *
 	double used = (double)(cpu->used_ns ? cpu->used_ns : t->command_cpu_ns);
 	double sampled = (double)saturated_sum(cpu->samples, cpu->in_calls) * (double)t->sample_ns;
 	double rest = (double)cpu->not_sampled_ns;
+	bool is_wrong;
 
 	if ((m->wall || m->idle) && sampled > 0) /* with --wall and --idle, samples stand for the
 						    time that their threads ran */
@@ -40,10 +43,13 @@ void summary_cpu(struct log *log, const struct measure *m, const struct totals *
 	if (!m->samples_cpu || (is_part_of_run(m) && !cpu->used_ns) || m->ranges || used <= 0 ||
 	    (used < 100 * (double)t->sample_ns && rest <= 0))
 		return;
-	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9, sampled / 1e9,
-		 100 * sampled / used, rest > 0 ? ", the rest is [not sampled]" : "");
-	if (rest > 0.05 * used && !m->wall &&
-	    !m->idle) /* there each thread has an unsampled rest */
+	is_wrong = rest > 0.05 * used && !m->wall &&
+		   !m->idle; /* there each thread has an unsampled rest */
+	if (is_wrong || log->level >= LOG_VERBOSE)
+		log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9,
+			 sampled / 1e9, 100 * sampled / used,
+			 rest > 0 ? ", the rest is [not sampled]" : "");
+	if (is_wrong)
 		log_warn(log, "%.0f %% of the CPU time has no sample: %s", 100 * rest / used,
 			 2 * (double)cpu->dropped * (double)t->sample_ns > rest
 				 ? "samples were dropped, see below"
@@ -149,7 +155,8 @@ void summary_async_parents(struct log *log, const struct ledger *l)
 	uint64_t launches = l->launches.handed, samples = l->cpu.handed;
 	uint64_t apart = saturated_sum(l->launches.without_parent, l->cpu.without_parent);
 
-	if (saturated_sum(saturated_sum(launches, samples), apart) == 0)
+	if (saturated_sum(saturated_sum(launches, samples), apart) == 0 ||
+	    !summary_shows(log, l, SUMMARY_HANDED_OVER))
 		return;
 	log_line(log,
 		 "Handed over: %" PRIu64 " launch%s and %" PRIu64
@@ -169,6 +176,8 @@ void summary_stacks(struct log *log, const struct ledger *l)
 {
 	uint64_t taken = l->launches.with_stack + l->launches.by_probe;
 
+	if (!summary_shows(log, l, SUMMARY_STACKS))
+		return;
 	if (l->cpu.samples)
 		log_line(log, "Stacks: %.1f %% of CPU samples are whole",
 			 percent_of(l->cpu.whole, l->cpu.samples));
@@ -217,6 +226,8 @@ void summary_guessed(struct log *log, const struct ledger *l)
 {
 	uint64_t guessed = l->unwound.ends[UNWIND_GUESSED];
 
+	if (!summary_shows(log, l, SUMMARY_GUESSED))
+		return;
 	log_line_if(log, guessed,
 		    "Stacks: # {is|are} guessed: of code without call-frame information that had "
 		    "two possible callers");
@@ -231,6 +242,8 @@ void summary_python(struct log *log, const struct ledger *l)
 	log_line_if(log, unread,
 		    "Stacks: # {is|are} without {its|their} Python functions, which profile may "
 		    "not read: " CAPABILITY_ADVICE);
+	if (!summary_shows(log, l, SUMMARY_PYTHON))
+		return;
 	log_line_if(log, missing,
 		    "Stacks: # {is|are} without {its|their} Python functions: taken before the "
 		    "interpreter was known, or as a function was entered");

@@ -77,9 +77,6 @@ void summary_odd_launches(struct log *log, const struct ledger *l)
 	log_line_if(log, unseen,
 		    "  # operation{ is|s are} of {a graph node that was|graph nodes that were} "
 		    "made before tracing or out of sight");
-	log_line_if(log, l->gpu.unwatched,
-		    "  # allocation{ is|s are} of unified memory, whose migrations and page faults "
-		    "are not recorded: --unified-memory records them");
 }
 
 /* Reports PC samples by launch, and their cost. */

@@ -44,6 +44,21 @@ static inline bool is_part_of_run(const struct measure *m)
 	return m->delay_ns || m->duration_ns || m->last_ns;
 }
 
+/* ---- details, for -v or if they are wrong: summary_details.c ---- */
+
+enum summary_detail {
+	SUMMARY_SAMPLES,
+	SUMMARY_MATCHES, /* launches and operations, GPU work by device, CUPTI's sums */
+	SUMMARY_STACKS,  /* whole ones */
+	SUMMARY_GUESSED,
+	SUMMARY_PYTHON,
+	SUMMARY_HANDED_OVER,
+	SUMMARY_DETAILS
+};
+
+/* Returns whether to print a detail: with -v, and where it is wrong or worse than usual. */
+bool summary_shows(const struct log *log, const struct ledger *ledger, enum summary_detail detail);
+
 /* ---- CPU: summary_cpu.c ---- */
 
 void summary_samples(struct log *log, const struct measure *m, const struct ledger *l);

@@ -120,11 +120,11 @@ static void print_entry(struct log *log, const struct hot_spot_table *t, enum co
 }
 
 static void print_table(struct log *log, const struct hot_spot_table *t, const char *title,
-			const char *note, enum columns columns, uint32_t lines, unsigned int width)
+			const char *note, enum columns columns, unsigned int width)
 {
 	struct hot_spot rest = t->whole; /* has no frame */
 	uint32_t shown =
-		t->count <= lines + 1 ? t->count : lines; /* a rest of one row is shown itself */
+		t->count <= LINES + 1 ? t->count : LINES; /* a rest of one row is shown itself */
 	char text[40];
 
 	if (t->whole.count == 0 && t->whole.ns == 0)
@@ -192,11 +192,7 @@ static void add_busy(char line[LINE_BYTES], const struct busy *busy, uint64_t wh
 		append_text(line, LINE_BYTES, ", %u more GPUs", busy->device_count - DEVICES);
 }
 
-/*
- * Returns whether the command goes on after the result (-d), so that its run time is unknown. A
- * part that lasts to the end of the run, such as that of --last, ends with the run.
- */
-static bool goes_on(const struct totals *t)
+bool top_goes_on(const struct totals *t)
 {
 	return t->measure.duration_ns &&
 	       t->measure.delay_ns + t->measure.duration_ns < t->elapsed_ns;
@@ -217,11 +213,11 @@ static void print_times(struct log *log, const struct result *r, const struct ho
 	    !(t->measure.attached || t->measure.alone)) /* the CPU time is known */
 		add_time(line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
 	if (t->shown) {
-		if (!goes_on(t))
+		if (!top_goes_on(t))
 			log_line(log, "%s", line);
 		line[0] = '\0';
 		append_text(line, LINE_BYTES, "Shown with %.400s: %s", t->shown,
-			    to - from == t->elapsed_ns && !goes_on(t)
+			    to - from == t->elapsed_ns && !top_goes_on(t)
 				    ? "the whole run"
 				    : time_text(time, (double)(to - from)));
 	}
@@ -281,53 +277,48 @@ void top_report_cost(struct log *log, const struct totals *t)
 static const struct {
 	size_t table;
 	enum columns columns;
-	uint32_t lines; /* lines of TOP_SHORT; 0: not shown */
 	bool is_of_timeline;
 	const char *title;
 } tables[] = {
-	{offsetof(struct hot_spots, kernels), COLUMNS_WORK, 4, false,
+	{offsetof(struct hot_spots, kernels), COLUMNS_WORK, false,
 	 "       calls         time          mean   share   GPU kernel"},
-	{offsetof(struct hot_spots, copies), COLUMNS_COPIES, 0, false,
+	{offsetof(struct hot_spots, copies), COLUMNS_COPIES, false,
 	 "  operations         time          rate   share   other GPU work"},
-	{offsetof(struct hot_spots, sites), COLUMNS_WORK, 3, false,
+	{offsetof(struct hot_spots, sites), COLUMNS_WORK, false,
 	 "  operations         time          mean   share   launched by"},
-	{offsetof(struct hot_spots, functions), COLUMNS_SAMPLES, 4, false,
+	{offsetof(struct hot_spots, functions), COLUMNS_SAMPLES, false,
 	 "   samples    own time   share  total time   share  function, on the CPU"},
-	{offsetof(struct hot_spots, idle), COLUMNS_SAMPLES, 0, true,
+	{offsetof(struct hot_spots, idle), COLUMNS_SAMPLES, true,
 	 "   samples    own time   share  total time   share  function, while no GPU worked"},
-	{offsetof(struct hot_spots, waits), COLUMNS_TIME, 2, false,
+	{offsetof(struct hot_spots, waits), COLUMNS_TIME, false,
 	 "                     time                 share   waiting, or timed calls, in"},
-	{offsetof(struct hot_spots, calls), COLUMNS_WORK, 0, true,
+	{offsetof(struct hot_spots, calls), COLUMNS_WORK, true,
 	 "       calls         time          mean   share   CUDA call"},
 };
 
-void top_report(struct log *log, const struct result *result, enum top_size size,
-		unsigned int width)
+void top_report(struct log *log, const struct result *result, unsigned int width)
 {
 	struct hot_spots *d = hot_spots_new(result);
 	struct busy *busy = d ? busy_new(result, BUSY_SPANS_MAX) : NULL;
 
 	if (!d)
 		return; /* out of memory: the profile is still written */
-	if (result->timeline && size == TOP_FULL)
+	if (result->timeline)
 		hot_spots_add_timeline(d, result, busy && busy->span_count ? busy : NULL);
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
 	print_times(log, result, d, busy);
-	if (busy && size == TOP_FULL)
+	if (busy)
 		print_gaps(log, result, busy);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		const struct hot_spot_table *t = (const void *)((const char *)d + tables[i].table);
-		uint32_t lines = size == TOP_FULL ? LINES : tables[i].lines;
 
-		if (lines)
-			print_table(log, t, tables[i].title,
-				    tables[i].is_of_timeline && lacks_events(result)
-					    ? ", as far as the timeline goes"
-					    : "",
-				    tables[i].columns, lines, width);
+		print_table(log, t, tables[i].title,
+			    tables[i].is_of_timeline && lacks_events(result)
+				    ? ", as far as the timeline goes"
+				    : "",
+			    tables[i].columns, width);
 	}
-	if (size == TOP_FULL)
-		strict_report(log, &result->totals, result->unnamed.not_kept);
+	strict_report(log, &result->totals, result->unnamed.not_kept);
 	busy_free(busy);
 	hot_spots_free(d);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the report of a run: its times, tables of the largest entries (hot_spots.h), and losses.
+ * Prints the report of a run (--top): its times, tables of the largest entries (hot_spots.h), and
+ * losses.
  *
  * A table ends with a line for the rest, so that it adds up to the total. Functions on the CPU
  * have own time, which adds up, and total time, which includes their callees. GPU time is the sum
@@ -14,15 +15,14 @@
 #include "profiler/base/log.h"
 #include "profiler/model/result.h"
 
-enum top_size {
-	TOP_SHORT, /* at the end of a run on a terminal: at most TOP_SHORT_LINES */
-	TOP_FULL
-};
-#define TOP_SHORT_LINES 25
-
 /* Prints the report. Names are cut to `width` columns. */
-void top_report(struct log *log, const struct result *result, enum top_size size,
-		unsigned int width);
+void top_report(struct log *log, const struct result *result, unsigned int width);
+
+/*
+ * Returns whether the command goes on after the result (-d), so that its run time is unknown. A
+ * part that lasts to the end of the run, such as that of --last, ends with the run.
+ */
+bool top_goes_on(const struct totals *totals);
 
 /*
  * Reports the cost of profiling in one line, after a full report without a summary

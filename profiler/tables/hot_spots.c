@@ -257,6 +257,33 @@ struct hot_spots *hot_spots_new(const struct result *result)
 	return d;
 }
 
+void hot_spot_table_release(struct hot_spot_table *t)
+{
+	record_set_release(&t->set);
+	memset(t, 0, sizeof(*t));
+}
+
+void hot_spots_sites_of(struct hot_spot_table *sites, const struct result *result,
+			const struct frame_info *work)
+{
+	memset(sites, 0, sizeof(*sites));
+	for (uint32_t i = 0; i < result->row_count; i++) {
+		const struct row *row = &result->rows[i];
+		const struct frame_info *frame, *site;
+
+		if (row->kind != ROW_GPU)
+			continue;
+		frame = frame_of(result, result_work_stack(result, row->stack));
+		frame = frame ? frame : &unknown;
+		if (frame != work &&
+		    (frame->class != work->class || strcmp(frame->name, work->name) != 0))
+			continue;
+		site = hot_spots_site(result, row->stack);
+		add_row(sites, site ? site : &unknown, row);
+	}
+	sort(sites);
+}
+
 /* ---- from the timeline ---- */
 
 /* Adds a record. Waits go to their own table, for merge_waits. */
@@ -314,12 +341,6 @@ static void merge_waits(struct hot_spot_table *calls, const struct hot_spot_tabl
 	}
 }
 
-static void empty(struct hot_spot_table *t)
-{
-	record_set_release(&t->set);
-	memset(t, 0, sizeof(*t));
-}
-
 int hot_spots_add_timeline(struct hot_spots *d, const struct result *result,
 			   const struct busy *busy)
 {
@@ -340,10 +361,10 @@ int hot_spots_add_timeline(struct hot_spots *d, const struct result *result,
 	free(totals.by_frame);
 	timeline_reader_free(reader);
 	merge_waits(&d->calls, &waits);
-	empty(&waits);
+	hot_spot_table_release(&waits);
 	if (more) {
-		empty(&d->calls);
-		empty(&d->idle);
+		hot_spot_table_release(&d->calls);
+		hot_spot_table_release(&d->idle);
 		return more;
 	}
 	sort(&d->calls);
@@ -355,9 +376,9 @@ void hot_spots_free(struct hot_spots *d)
 {
 	if (!d)
 		return;
-	empty(&d->calls);
-	empty(&d->idle);
+	hot_spot_table_release(&d->calls);
+	hot_spot_table_release(&d->idle);
 	for (int i = 0; i < HOT_SPOTS_TABLES; i++)
-		empty(&d->tables[i]);
+		hot_spot_table_release(&d->tables[i]);
 	free(d);
 }

@@ -73,6 +73,14 @@ void hot_spots_frames(const struct result *result, const struct row *row,
 /* Sums up a result, which must outlive the sums. Returns NULL if out of memory. */
 struct hot_spots *hot_spots_new(const struct result *result);
 
+/*
+ * Sums up the launching functions of one kernel or kind of other GPU work, the longest time first.
+ * `work` is an entry's frame of `kernels` or `copies`. The caller calls hot_spot_table_release().
+ */
+void hot_spots_sites_of(struct hot_spot_table *sites, const struct result *result,
+			const struct frame_info *work);
+void hot_spot_table_release(struct hot_spot_table *table);
+
 /* Adds `calls` and `idle`. `busy` is NULL if unknown. Returns 0, or -errno with both empty. */
 struct busy;
 int hot_spots_add_timeline(struct hot_spots *hot_spots, const struct result *result,

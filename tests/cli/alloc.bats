@@ -53,6 +53,7 @@ expect_same_bytes()
 }
 
 @test "exact to the byte over random programs" {
+	with_details
 	for seed in 1 2 3 4 5; do
 		run_profile -gpu-only --alloc -o out.json "$workload" 1500 $seed
 		expect_status 0
@@ -62,6 +63,7 @@ expect_same_bytes()
 }
 
 @test "counted once, whatever CUPTI records of physical memory and of graphs" {
+	with_details
 	for records in create map; do
 		FAKE_CUDA_MEMORY_RECORDS=$records run_profile -gpu-only --alloc -o out.json "$workload" 1500 6 2 left
 		expect_status 0
@@ -240,6 +242,7 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 }
 
 @test "all together, with a hundred threads" {
+	with_details
 	run_profile -gpu-only --alloc --api --launch-shapes --waits --top -o out.json -o out.html -o out.profile \
 		"$workload" 30 5 100
 	expect_status 0

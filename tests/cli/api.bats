@@ -22,6 +22,7 @@ for call in json.load(open("out.json"))["api_calls"]:
 
 # bats test_tags=quick
 @test "all calls are counted, once in each interface" {
+	with_details
 	run_profile -gpu-only --api -o out.json "$workloads/launches" 1000
 	expect_status 0
 	expect_line stderr "^$calls_table\$"

@@ -7,6 +7,7 @@ load helpers
 setup()
 {
 	enter_test_folder
+	with_details
 	mapfile -t pythons < <(find_pythons)
 	if [ ${#pythons[@]} = 0 ]; then skip 'no Python from 3.8 to 3.15 is installed'; fi
 	script=$workloads/../../../tests/workloads/python_backward.py

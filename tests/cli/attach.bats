@@ -176,6 +176,7 @@ seen_children()
 }
 
 @test "CPU time counts from then on, and adds up" {
+	with_details
 	start_target 0 2
 	burn_some "$target"
 	run_profile -F 997 --unit ns -p "$target" -d 1 -o out.folded
@@ -464,6 +465,7 @@ seen_children()
 }
 
 @test "under sudo: another user's process whose first thread has ended, only with --as-root" {
+	with_details
 	cat >headless.c <<-'END'
 		#include <pthread.h>
 		static void *burn_main(void *unused)
@@ -487,7 +489,7 @@ seen_children()
 	as_tester "$profile" -p "$target" -d 200ms -o theirs/out.folded
 	expect_status 125
 	expect_line stderr "^profile: process $target belongs to root, or has more privileges than this user"
-	as_tester "$profile" -F 997 --as-root -p "$target" -d 2s -o theirs/out.folded
+	as_tester "$profile" -v -F 997 --as-root -p "$target" -d 2s -o theirs/out.folded
 	expect_status 0
 	expect_line stderr "^$(cpu_samples '[1-9][0-9]*')"
 	# what is mapped is read, which the kernel does not show of the first thread

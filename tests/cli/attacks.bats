@@ -25,7 +25,7 @@ setup()
 # attack ARGUMENTS...: profiles attack.py with them, within the time limit
 attack()
 {
-	as_tester python3 measure "$profile" -gpu-only --waits --api --alloc --launch-shapes --strict --unit ns \
+	as_tester python3 measure "$profile" ${details:+"$details"} -gpu-only --waits --api --alloc --launch-shapes --strict --unit ns \
 		-o theirs/out.folded python3 attack.py "$@"
 	echo "used $(cat peak) MiB"
 	[ "$(cat peak)" -le "$most_memory" ]
@@ -62,6 +62,7 @@ expect_honest_work()
 }
 
 @test "all data that lines can make the profiler keep" {
+	with_details
 	attack memory
 	expect_equal 'ns of work' \
 		"$(weight_of theirs/out.folded '\[GPU_Kernel\]\[kernel name lost\]$')" 1000000
@@ -84,7 +85,7 @@ expect_honest_work()
 }
 
 @test "line tables that expand to gigabytes, and counters that add up to no number" {
-	as_tester python3 measure "$profile" -gpu-only --stalls --counters m__claims.sum --unit ns -o theirs/out.folded \
+	as_tester python3 measure "$profile" ${details:+"$details"} -gpu-only --stalls --counters m__claims.sum --unit ns -o theirs/out.folded \
 		-o theirs/out.profile python3 attack.py cubins
 	[ "$(cat peak)" -le "$most_memory" ]
 	expect_equal 'ns of work' "$(weight_of theirs/out.folded ';\[GPU_Kernel\]f(;|$)')" 1000000
@@ -101,7 +102,8 @@ expect_honest_work()
 }
 
 @test "samples of launches that never come" {
-	as_tester python3 measure "$profile" -gpu-only --stalls=exact --unit ns -o theirs/out.folded \
+	with_details
+	as_tester python3 measure "$profile" ${details:+"$details"} -gpu-only --stalls=exact --unit ns -o theirs/out.folded \
 		python3 attack.py samples
 	echo "used $(cat peak) MiB"
 	[ "$(cat peak)" -le "$most_memory" ]
@@ -111,6 +113,7 @@ expect_honest_work()
 }
 
 @test "counts of losses that add up to 0" {
+	with_details
 	attack drops
 	expect_status 124
 	expect_honest_work
@@ -121,6 +124,7 @@ expect_honest_work()
 # Two kernels and a wait of 2^61 - 1 ns fit, two copies of 2^62 bytes, and one sum of 2^63 ns; not the honest
 # sum after that.
 @test "times, bytes and sums that add up to little" {
+	with_details
 	attack totals
 	expect_status 124
 	# beyond 2^53, weights in the file are right to 16 digits

@@ -10,6 +10,7 @@ setup_file()
 	load helpers
 	if [ "$(id -u)" != 0 ]; then return; fi
 	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR enter_test_folder
+	with_details
 	run_profile -F 997 --waits --unit ns -o a.profile -o a.folded -o a.json -o a.svg -o a.pb.gz \
 		-o a.speedscope.json -o a.html "$workloads/inference" 20
 	echo "$status" >status
@@ -19,6 +20,7 @@ setup()
 {
 	needs_root
 	enter_test_folder
+	with_details
 	cp "$BATS_FILE_TMPDIR"/{a.*,stderr,status} .
 	status=$(cat status)
 	expect_status 0
@@ -93,7 +95,9 @@ part()
 	expect_status 0
 	expect_line b.json '"shown":"--time 0..0.2 --stream 7"'
 	expect_line b.svg '· with --time 0..0.2 --stream 7 ·'
-	run_profile --from a.profile --time 0..0.2 -o c.profile -o b.folded
+	details= run_profile --from a.profile --time 0..0.2 -o c.profile -o b.folded
+	expect_line ending '^Wrote: c\.profile \(the whole run\), b\.folded$'
+	run_profile -v --from a.profile --time 0..0.2 -o c.profile -o b.folded
 	expect_line stderr '^  it holds the whole run, not only the part that other outputs show$'
 	[ "$(grep -c 'it holds the whole run' stderr)" = 1 ]
 }

@@ -74,7 +74,8 @@ make_filter()
 }
 
 @test "a container with CAP_BPF and CAP_PERFMON has all CPU samples" {
-	in_container "$container,bpf,perfmon" "$profile" -F 997 -o out.folded \
+	with_details
+	in_container "$container,bpf,perfmon" "$profile" -v -F 997 -o out.folded \
 		"$workloads/cpu_mix" 100
 	expect_status 0
 	expect_no_line stderr 'not permitted'

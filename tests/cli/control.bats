@@ -35,6 +35,7 @@ has_printed_after()
 
 # bats test_tags=quick
 @test "a snapshot has what was until then, and the result has all" {
+	with_details
 	local file
 
 	# words
@@ -173,6 +174,7 @@ work_between()
 }
 
 @test "a program that starts after start is told, and one after stop is left alone" {
+	with_details
 	needs_root
 	printf 'until [ -e go ]; do sleep 0.05; done\n%s 100\ntouch first\nuntil [ -e on ]; do sleep 0.05; done\n%s 50\nexit 7\n' \
 		"$workloads/launches" "$workloads/launches" >parts

@@ -25,6 +25,7 @@ for row in json.load(open("out.json"))["hardware_counters"]:
 
 # bats test_tags=quick
 @test "chosen launches are measured, and no GPU time is counted twice" {
+	with_details
 	run_profile -gpu-only --unit ns --counters sm__ctas_launched.sum,gpu__time_duration.sum -o out.json \
 		-o out.folded "$workloads/launches" 1000
 	expect_status 0
@@ -58,6 +59,7 @@ print({row["metric"] for row in json.load(open("out.json"))["hardware_counters"]
 }
 
 @test "records of further runs are left out" {
+	with_details
 	FAKE_CUDA_REPLAY_RECORDS=1 run_profile -v -gpu-only --counters default -o out.json "$workloads/launches" 1000
 	expect_status 0
 	expect_line stderr "^$(correlation 1000)\$"
@@ -123,6 +125,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 }
 
 @test "threads: each launch is there, and of those measured each value is one kernel's" {
+	with_details
 	run_profile -gpu-only --counters sm__ctas_launched.sum --counters-launches all -o out.json "$workloads/launches" 600 6 3
 	expect_status 0
 	expect_line stderr "^$(correlation 600)\$"
@@ -140,6 +143,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 }
 
 @test "threads do not wait again and again for a measured kernel that does not end" {
+	with_details
 	# each launch would wait 10 s
 	run_profile -gpu-only --counters sm__ctas_launched.sum --counters-launches 1 -o out.json "$workloads/launches" 20 1 1 beside
 	expect_status 0
@@ -166,6 +170,7 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 }
 
 @test "who may not read them learns why, and the run goes on" {
+	with_details
 	FAKE_CUDA_COUNTERS_ERROR=35 run_profile -gpu-only --counters default -o out.json "$workloads/launches" 100
 	expect_status 0
 	expect_line stderr 'hardware counters: this user may not read them .*NVreg_RestrictProfilingToAdminUsers=0'
@@ -271,6 +276,7 @@ caller_weight()
 }
 
 @test "--weight: in the metric's unit, and without values" {
+	with_details
 	run_profile -gpu-only --counters sm__warps_launched.sum,gpu__time_duration.sum --weight sm__warps_launched.sum \
 		-o out.svg -o out.speedscope.json -o out.profile "$workloads/launches" 2000
 	expect_status 0

@@ -45,6 +45,7 @@ within_points()
 }
 
 @test "a program that forks, starts threads and executes itself: known shares, many samples" {
+	with_details
 	run_profile -cpu-only -F 997 -o out.folded "$workloads/cpu_mix" 5000
 	expect_status 0
 	expect stdout <<<'main_work 1000 thread_work 1250 child_work 1500 reexec_work 1250'
@@ -99,6 +100,7 @@ in_step_with()
 }
 
 @test "programs whose cycle is that of the clock, or a fraction or multiple of it" {
+	with_details
 	local cycles=('10000 10000' '500 500' '20000 20000' '3000 7000')
 
 	mkdir open
@@ -126,11 +128,12 @@ as_nobody()
 	fi
 	mkdir -p -m 777 open
 	cp "$profile" .
-	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile "$@"
+	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile ${details:+"$details"} "$@"
 }
 
 # Without root no time in the kernel is sampled, nor are processes of a few milliseconds.
 @test "what no sample stands for is in the profile, under its program" {
+	with_details
 	as_nobody -cpu-only -o open/out.folded -o open/out.json \
 		sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=3000000 status=none
 			i=0; while [ $i -lt 300 ]; do head -c 3000000 /dev/zero >/dev/null; i=$((i + 1)); done'
@@ -147,6 +150,7 @@ as_nobody()
 }
 
 @test "without root: programs in step with the clock" {
+	with_details
 	local cycles=('10000 10000' '1459 1459')
 
 	in_step_with as_nobody -cpu-only -o open/out.folded
@@ -155,6 +159,7 @@ as_nobody()
 # Each starts clocks of its own. What they lack in samples is time in exec and exit, more where caches are cold. One
 # process in four has a sample: 150 in all, give or take 11 by chance.
 @test "without root: processes of five milliseconds, and 200 threads" {
+	with_details
 	cp "$workloads/in_step" "$workloads/many_threads" .
 	as_nobody -cpu-only -o open/out.folded sh -c 'i=0
 		while [ $i -lt 600 ]; do ./in_step 500 500 5 >/dev/null; i=$((i + 1)); done'
@@ -186,6 +191,7 @@ as_nobody()
 }
 
 @test "with root, 200 threads at 1 kHz: nothing is dropped" {
+	with_details
 	run_profile -cpu-only -F 1000 -o out.json -o out.folded "$workloads/many_threads" 200 4000
 	expect_status 0
 	cat used
@@ -220,6 +226,7 @@ os._exit(0)'
 }
 
 @test "-cpu-only sets no variable for the command, and traces nothing" {
+	with_details
 	run_profile -cpu-only -o out.folded env
 	expect_status 0
 	expect_no_line stdout '^(CUDA_INJECTION64_PATH|PROFILE_)'
@@ -244,6 +251,7 @@ os._exit(0)'
 }
 
 @test "samples weigh a period, in every unit" {
+	with_details
 	for unit in samples us ns; do
 		run_profile -cpu-only -F 100 --unit $unit -o out.folded "$workloads/cpu_mix" 400
 		expect_status 0
@@ -394,6 +402,7 @@ expect_newest_names()
 }
 
 @test "thousands of short processes" {
+	with_details
 	run_profile -cpu-only -F 997 -o out.folded \
 		sh -c 'i=0; while [ $i -lt 2000 ]; do (:); i=$((i + 1)); done; exit 9'
 	expect_status 9
@@ -427,9 +436,10 @@ burst(2000)
 print(memory() - before)'
 
 @test "2,000 short processes leave no memory behind" {
+	with_details
 	local grown
 
-	run_command "${in_small_pages[@]}" "$profile" -F 199 --by process -o out.folded python3 -c "$come_and_go" "$workloads/launches"
+	run_command "${in_small_pages[@]}" "$profile" -v -F 199 --by process -o out.folded python3 -c "$come_and_go" "$workloads/launches"
 	expect_status 0
 	expect_totals out.folded
 	expect_line stderr ' 500 GPU kernels '

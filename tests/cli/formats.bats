@@ -9,6 +9,7 @@ setup_file()
 	load helpers
 	if [ "$(id -u)" != 0 ]; then return; fi
 	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR enter_test_folder
+	with_details
 	run_profile -F 997 --waits --unit ns -o a.folded -o a.pb.gz -o a.speedscope.json \
 		-o a.perfetto-trace -o a.trace.json "$workloads/inference" 20
 	echo "$status" >status

@@ -43,10 +43,18 @@ enter_test_folder()
 
 # ---- running ----
 
+# with_details: from here on profile is run with -v, so that all details of the summary are there to examine. What -v
+# says besides goes to the file `verbose`, unless a run has a -v of its own.
+with_details()
+{
+	details=-v
+}
+details=
+
 # run_profile ARGUMENTS...: to the end; sets $status and the files stdout and stderr.
 run_profile()
 {
-	run_command "$profile" "$@"
+	run_command "$profile" ${details:+"$details"} "$@"
 }
 
 # The same for any command, for example a wrapper of the profiler.
@@ -54,7 +62,19 @@ run_command()
 {
 	status=0
 	timeout -k 5 "$patience" "$@" >stdout 2>stderr </dev/null 3>&- || status=$?
-	drop_noise
+	drop_noise "$@"
+}
+
+# count_word WORD COMMAND...: how often it is in the command
+count_word()
+{
+	local wanted=$1 word count=0
+
+	shift
+	for word in "$@"; do
+		if [ "$word" = "$wanted" ]; then count=$((count + 1)); fi
+	done
+	echo "$count"
 }
 
 # Other processes of this machine can cause two lines. The kernel records the mappings of all
@@ -66,11 +86,39 @@ drop_noise()
 	noise+='\|^profile: [0-9]* CPU samples\? \(was\|were\) dropped: the machine was too busy '
 
 	if grep -q "$noise" stderr; then sed -i "/$noise/d" stderr; fi
+	if [ -n "$details" ] && [ "$(count_word -v "$@")" = 1 ]; then split_verbose; fi
+	if [ "$(count_word -q "$@")" = 0 ]; then split_ending; fi
 	split_used
 	split_stacks
 	split_work
 	split_omitted
 	split_cost
+}
+
+# In the file `verbose`: what -v says besides the details of the summary.
+split_verbose()
+{
+	local one many
+
+	one='process [0-9]+( \(.*\))?:? (uses CUDA; CUPTI |loaded the CUDA driver($|, and cannot be traced: )|runs Python|has CUDA_INJECTION64_PATH=|[0-9]+ (launch|CUDA) functions newly probed|this CUPTI \(CUDA 13\.0\) is known|CUPTI reported [0-9]+ operations|[0-9]+ launch stacks took|PC samples: |counters: |CUPTI did not (name the devices|report which contexts use MPS)|.* has an unknown layout|the library was injected$|not a known process of the command|is left out: )'
+	many='attached to |GPU [0-9][^:]*: |naming and writing took |(the command|the processes) used [0-9.]+ s of CPU in |probe on |[0-9]+ stacks? (is|are) cut in |[0-9]+ records of further runs of measured kernels |the report has no times of single operations|the processes are looked at after |no folder for temporary files'
+	grep -E "^profile: ($one|$many)" stderr >verbose || true
+	if [ -s verbose ]; then sed -i -E "\\#^profile: ($one|$many)#d" stderr; fi
+}
+
+# In the file `ending`: the end of a run, which report.bats examines. Findings and the table are between its
+# first line and the next one that does not begin with two spaces.
+split_ending()
+{
+	: >ending
+	: >rest
+	LC_ALL=C awk '/: (ran|recorded) [0-9.]+ (ns|us|ms|s)([.,;]|$)/ { inside = 1; print >"ending"; next }
+		inside && /^  / { print >"ending"; next }
+		{ inside = 0 }
+		/^(Complete|Not complete|Price|Report|Wrote): / { print >"ending"; next }
+		{ print >"rest" }' stderr
+	if [ -s ending ]; then cat rest >stderr; fi
+	rm rest
 }
 
 # In the file `used`: CPU time used and sampled, which cpu.bats examines. How much is not sampled
@@ -158,7 +206,8 @@ as_tester()
 start_profile()
 {
 	rm -f stdout stderr # who waits for a line must not read the run before
-	env --default-signal=INT,QUIT "$profile" "$@" >stdout 2>stderr </dev/null 3>&- &
+	arguments=("$profile" ${details:+"$details"} "$@")
+	env --default-signal=INT,QUIT "${arguments[@]}" >stdout 2>stderr </dev/null 3>&- &
 	pid=$!
 }
 
@@ -168,7 +217,7 @@ finish_profile()
 	status=0
 	wait "$pid" || status=$?
 	pid=
-	drop_noise
+	drop_noise "${arguments[@]}"
 }
 
 teardown()

@@ -11,6 +11,7 @@ hosts=$root/build/tests/hosts
 setup()
 {
 	enter_test_folder
+	with_details
 	needs_root
 }
 

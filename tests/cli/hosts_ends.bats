@@ -23,7 +23,7 @@ expect_told()
 	expect_equal ns "$(weight_of out.folded)" \
 		"$(sed -n 's/^Samples: .* \([0-9]*\) GPU kernels .*/\1/p' stderr)000"
 	status=0
-	timeout -k 5 "$patience" "$profile" --strict -gpu-only -o out.folded "$hosts/leaves" "$1" \
+	timeout -k 5 "$patience" "$profile" -v --strict -gpu-only -o out.folded "$hosts/leaves" "$1" \
 		>stdout 2>stderr </dev/null 3>&- || status=$?
 	expect_status 124
 }
@@ -109,7 +109,7 @@ on_small_disk()
 }
 
 @test "a full disk, and a recording" {
-	on_small_disk "$profile" -gpu-only --unit ns --save-input small/run -o out.folded \
+	on_small_disk "$profile" -v -gpu-only --unit ns --save-input small/run -o out.folded \
 		"$hosts/short_threads" 3000
 	expect_status 0
 	expect stdout <<-'end'

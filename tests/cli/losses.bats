@@ -6,6 +6,7 @@ load helpers
 setup()
 {
 	enter_test_folder
+	with_details
 	needs_root
 }
 
@@ -146,7 +147,7 @@ without_gpu_time()
 		for d in /usr/local /opt; do [ ! -d $d ] || mount -t tmpfs none $d; done
 		work=$1; shift
 		export LD_LIBRARY_PATH=$work/cuda CUDA_HOME=/no/such/toolkit
-		exec "$@"' sh "$PWD" "$profile" -F 997 -o out.folded "$workloads/inference" 20
+		exec "$@"' sh "$PWD" "$profile" -v -F 997 -o out.folded "$workloads/inference" 20
 	if grep -q "CUPTI does not work\|$uses_cuda; CUPTI" stderr; then
 		skip 'a libcupti of this system is in its library folders'
 	fi
@@ -163,7 +164,7 @@ without_gpu_time()
 
 @test "a process that loads the driver alone, beside one that is traced" {
 	needs_command python3
-	as_tester "$profile" -gpu-only --strict --unit ns -o theirs/out.folded sh -ec '"$0" 10
+	as_tester "$profile" -v -gpu-only --strict --unit ns -o theirs/out.folded sh -ec '"$0" 10
 		python3 -c "import ctypes; ctypes.CDLL(\"libcuda.so.1\")"' "$workloads/launches"
 	expect_line stderr "^$(correlation 10)\$"
 	expect_no_line stderr '^profile: '
@@ -231,7 +232,7 @@ on_small_disk()
 }
 
 @test "a disk with room for the outputs, but not for the whole timeline as well" {
-	on_small_disk 460k "$profile" --unit ns -o small/x.html -o small/x.folded -o small/x.json \
+	on_small_disk 460k "$profile" -v --unit ns -o small/x.html -o small/x.folded -o small/x.json \
 		-o small/x.profile "$workloads/graphs"
 	expect_status 0
 	expect_line stderr "^$(not_in_timeline '[0-9]+' 'No space left on device')\$"

@@ -198,6 +198,7 @@ wrong_usage()
 }
 
 @test "one dash or two" {
+	with_details
 	needs_root
 	for option in -cpu-only --cpu-only; do
 		run_profile $option -F 997 -o out.folded sh -c "$burn"
@@ -310,10 +311,11 @@ as_nobody()
 	cp "$profile" "$workloads/inference" . # wherever the originals are, others may not get there
 	mkdir -p open
 	chmod 777 open
-	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile "$@"
+	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile ${details:+"$details"} "$@"
 }
 
 @test "without privileges: Python functions are missing for that, and the line says so" {
+	with_details
 	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip 'kernel.perf_event_paranoid is above 2'
 	needs_root
 	needs_command setpriv
@@ -347,6 +349,7 @@ as_nobody()
 }
 
 @test "without privileges: user code is sampled, and one line names what is missing" {
+	with_details
 	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip 'kernel.perf_event_paranoid is above 2'
 	as_nobody -F 997 -o open/out.folded ./inference 20
 	expect_status 0
@@ -526,6 +529,7 @@ as_nobody()
 }
 
 @test "the default output is merged_trace.folded" {
+	with_details
 	needs_root
 	run_profile "$workloads/inference" 3
 	expect_status 0
@@ -547,6 +551,7 @@ as_nobody()
 }
 
 @test "-o -: only stacks on stdout, the command's stdout goes to stderr" {
+	with_details
 	needs_root
 	run_profile -gpu-only -o - "$workloads/inference" 3
 	expect_status 0
@@ -580,6 +585,7 @@ as_nobody()
 }
 
 @test "no CUDA in the command" {
+	with_details
 	needs_root
 	run_profile -F 997 -o out.folded sh -c "$burn; echo burnt"
 	expect_status 0

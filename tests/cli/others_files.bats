@@ -285,6 +285,7 @@ waits_for_reader()
 }
 
 @test "an output that nobody reads any more: nothing stays when the profiler is killed" {
+	with_details
 	local worker
 
 	mkfifo out.folded

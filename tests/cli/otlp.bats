@@ -114,6 +114,7 @@ expect_all_work()
 
 # bats test_tags=quick
 @test "all calls and operations are spans, in JSON and in protocol buffers, and from a capture" {
+	with_details
 	needs_schema
 	FAKE_CUDA_TOTALS=$PWD/totals run_profile -gpu-only --waits --unit ns -o out.folded \
 		-o out.profile --otlp out.jsonl --otlp out.pb "$workloads/gpu_work"
@@ -700,6 +701,7 @@ start_receiver()
 }
 
 @test "a collector that never answers neither stops the program nor fills the memory" {
+	with_details
 	start_collector never
 	FAKE_CUDA_TOTALS=$PWD/totals OTEL_EXPORTER_OTLP_TIMEOUT=600000 start_profile -gpu-only --unit ns \
 		-o out.folded --otlp "$url" sh -c '"$1" 300000; touch ended' sh "$workloads/launches"

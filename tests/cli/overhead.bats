@@ -8,6 +8,7 @@ load helpers
 setup()
 {
 	enter_test_folder
+	with_details
 	needs_root
 }
 

@@ -32,6 +32,7 @@ ns_of()
 
 # bats test_tags=quick
 @test "a picture and folded stacks of one run have the same totals" {
+	with_details
 	run_profile --waits --unit ns -o out.folded -o out.svg "$workloads/inference" 5
 	expect_status 0
 	is_well_formed out.svg

@@ -136,10 +136,11 @@ with_file_capabilities()
 	setcap "$1=ep" ./profile 2>/dev/null ||
 		skip "this file system keeps no capabilities of files: $(stat -f -c %T .)"
 	shift
-	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile "$@"
+	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile ${details:+"$details"} "$@"
 }
 
 @test "setcap: the same without sudo" {
+	with_details
 	with_file_capabilities cap_bpf,cap_perfmon -o open/out.folded ./show_status
 	expect_status 0
 	they_are stdout 65534 '' $perfmon_and_bpf
@@ -172,12 +173,13 @@ with_file_capabilities()
 }
 
 @test "two capabilities suffice for probes: launch stacks and timed calls" {
-	as_tester "$profile" -gpu-only -launch-stacks uprobe --unit ns -o theirs/out.folded \
+	with_details
+	as_tester "$profile" -v -gpu-only -launch-stacks uprobe --unit ns -o theirs/out.folded \
 		"$workloads/launches" 10
 	expect_status 0
 	expect_line stderr "^$(correlation 10)\$"
 	expect_line theirs/out.folded ';main;.*;cudaLaunchKernel;\[GPU_Kernel\]'
-	as_tester env FAKE_CUDA_SUBSCRIBE_ERROR=39 "$profile" -gpu-only --unit ns \
+	as_tester env FAKE_CUDA_SUBSCRIBE_ERROR=39 "$profile" -v -gpu-only --unit ns \
 		-o theirs/calls.folded "$workloads/inference" 3
 	expect_status 0
 	expect_line stderr "^$(calls_timed 225 '1 process'), "
@@ -347,19 +349,21 @@ roots_file_is_untouched()
 # ---- odd places ----
 
 @test "under sudo with a TMPDIR without execution" {
+	with_details
 	needs_mount_namespace
 	mkdir noexec
 	as_tester sh -ec 'mount -t tmpfs -o noexec,mode=1777 none noexec
 		TMPDIR=$PWD/noexec "$@"; ls -A noexec' sh \
-		"$profile" -gpu-only -o theirs/out.folded "$workloads/launches" 10
+		"$profile" -v -gpu-only -o theirs/out.folded "$workloads/launches" 10
 	expect_status 0
 	expect stdout <<<'launches 10 kernels 10 threads 1 streams 1 mode kernel'
 	expect_line stderr "^$(correlation 10)\$"
 }
 
 @test "where processes of others are hidden" {
+	with_details
 	as_tester sh -ec 'mount -t proc -o hidepid=2 proc /proc
-		exec "$@"' sh "$profile" -F 997 --by process -o theirs/out.folded "$workloads/inference" 20
+		exec "$@"' sh "$profile" -v -F 997 --by process -o theirs/out.folded "$workloads/inference" 20
 	if grep -q '^mount: ' stderr; then skip '/proc cannot be mounted here'; fi
 	expect_status 0
 	expect_line stderr "^$(correlation 1480)\$"

@@ -59,6 +59,7 @@ measure()
 }
 
 @test "errors by function and code, and kernels that did not run are none" {
+	with_details
 	measure "$workloads/launches" 20 4 2 refused
 	expect_status 0
 	expect_metrics out.prom

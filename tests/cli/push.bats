@@ -94,6 +94,7 @@ sum_of()
 }
 
 @test "a run is pushed as a capture is" {
+	with_details
 	needs_command go
 	serve
 	run_profile -gpu-only --unit ns -o a.folded --push "http://127.0.0.1:$port/" "$workloads/launches" 1000
@@ -146,6 +147,7 @@ sum_of()
 }
 
 @test "a file has OpenTelemetry's profiles of all threads and streams, by the numbers of the release" {
+	with_details
 	run_profile -o a.profiles.pb -o a.folded --unit ns --waits "$workloads/inference" 20
 	expect_status 0
 	expect_line stderr '^Wrote [0-9]+ rows \(.*\) to a\.profiles\.pb$'

@@ -300,6 +300,7 @@ chains_of()
 }
 
 @test "CPU samples show the Python functions, in order" {
+	with_details
 	local python samples unknown wrong names expected
 
 	needs_root
@@ -522,6 +523,7 @@ greenlet_of()
 }
 
 @test "CPU samples of greenlets: each has its own functions, below what switched to it" {
+	with_details
 	local python folder tried=0 whole
 
 	needs_root
@@ -612,6 +614,7 @@ greenlet_of()
 
 # From 3.12 on each has a number of its own, in the same memory.
 @test "code that is made again and again from the same text is sent once, and is one stack" {
+	with_details
 	local python
 
 	cat >again.py <<-'END'
@@ -695,6 +698,7 @@ counted_missing()
 # A call from C enters an evaluation: there is a moment in which its frames are not those of before
 # any more, and not yet its own. (Some samples are of it.)
 @test "CPU samples of many calls from C: Python functions are the right ones, or counted as missing" {
+	with_details
 	local python all missing counted
 
 	needs_root
@@ -739,6 +743,7 @@ counted_missing()
 # A thread that Python did not create has a state of the interpreter only while it runs Python, each
 # time at another address.
 @test "CPU samples of a thread that enters Python again and again" {
+	with_details
 	local python entered named counted
 
 	needs_root
@@ -879,6 +884,7 @@ counted_missing()
 }
 
 @test "an interpreter that is not what its version says does no harm, and is named" {
+	with_details
 	local version why
 	for version in 3.8.1 3.10.4 3.11.4 3.12.3 3.13.0 3.99.0; do
 		why='has an unexpected memory layout'

@@ -6,6 +6,7 @@ load helpers
 setup()
 {
 	enter_test_folder
+	with_details
 	unset NVTX_INJECTION64_PATH
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# --top, and the short report on a terminal.
+# The end of a run, and --top.
 
 load helpers
 
@@ -18,6 +18,7 @@ squeeze()
 # bats test_tags=quick
 @test "--top: times, tables, losses and cost, behind the summary" {
 	needs_root
+	with_details
 	run_profile --top --unit ns -o x.folded "$workloads/inference" 10
 	expect_status 0
 	squeeze stderr
@@ -35,6 +36,7 @@ squeeze()
 
 @test "what a run cost is in its summary, and in the summary as JSON" {
 	needs_root
+	with_details
 	run_profile -F 500 -o x.folded -o x.json "$workloads/launches" 20000 2
 	expect_status 0
 	expect_line cost '^Cost: CPU .* in the program .*; memory [0-9.]+ MiB, pipe 3.[0-9] MiB$'
@@ -78,7 +80,71 @@ squeeze()
 	expect_empty stderr
 }
 
-@test "on a terminal, a run ends with a short report" {
+@test "a run ends with what ran, a table, what is missing, the price and the files" {
+	needs_root
+	run_profile -F 500 -o x.folded -o x.html -o x.profile "$workloads/inference" 10
+	expect_status 0
+	squeeze ending
+	head -n 1 ending >first
+	expect_line first ': ran [0-9.]+ m?s, exit 0\. CPU [0-9.]+ ms, GPU 265\.400 ms$'
+	expect_line ending '^ time share count GPU work, launched by$'
+	expect_line ending '^ 108\.000 ms 40\.7 % 120 model::gemm<float, 128, 256>, by server::Mlp::forward$'
+	expect_line ending '^ 17\.000 ms 6\.4 % \(4 more\)$'
+	expect_line ending '^ total own on the CPU$'
+	expect_line ending '^ [0-9.]+ ms \+-[0-9.]+ % [0-9.]+ ms \+-[0-9.]+ % server::Tokenizer::tokenize$'
+	expect_line ending '^Complete: nothing lost, .* Price: CPU .* in the program, .* in the operating system, .* in profile$'
+	tail -n 2 ending >files
+	expect files <<-'END'
+		Wrote: x.folded, x.profile
+		Report: x.html
+	END
+	test "$(wc -l <ending)" -le 18
+	# nothing is wrong, so there is nothing else
+	for file in stderr stacks work omitted cost used; do
+		expect_empty $file
+	done
+	# and so it is of a capture
+	cp ending of_run
+	run_profile --from x.profile -o y.svg
+	expect_empty stderr
+	squeeze ending
+	diff <(grep -v '^Complete\|^Wrote\|^Report' of_run) <(grep -v '^Complete\|^Wrote' ending)
+	expect_line ending '^Complete: nothing lost, '
+	tail -n 1 ending >files
+	expect files <<<'Wrote: y.svg'
+}
+
+@test "what is wrong has its details, without -v" {
+	needs_root
+	FAKE_CUDA_DROP_EVERY=10 run_profile -gpu-only --unit ns -o x.folded "$workloads/launches" 1000
+	expect_status 0
+	expect stderr <<-END
+		Samples: $(launched 1000 900) (0.900 ms)
+		$(correlation 900 0 100)
+		  100 operations were dropped before reaching the profiler: their GPU time is not in the profile
+	END
+	expect_line work "$all_sums_match"
+	expect_line ending '^Not complete: GPU operations dropped: 100; all stacks whole\. Price: '
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only -o x.folded "$workloads/inference" 3
+	expect_status 0
+	expect_line stderr "^$(calls_timed 225 '1 process'), "
+	expect_line ending '^Not complete: processes without GPU time: 1'
+}
+
+@test "how a run ended is said" {
+	needs_root
+	run_profile -cpu-only -o x.folded sh -c 'exit 7'
+	expect_status 7
+	expect_line ending '^sh -c .exit 7.: ran [0-9.]+ m?s, exit 7'
+	run_profile -cpu-only -o x.folded sh -c 'kill -TERM $$'
+	expect_status 143
+	expect_line ending ': ran [0-9.]+ m?s, exit 143'
+	run_profile -d 0.3 -cpu-only -o x.folded "$workloads/cpu_mix" 2000
+	expect_status 0
+	expect_line ending ': recorded 300 ms; shown with -d 0\.3\.'
+}
+
+@test "on a terminal, a run ends in lines of its width" {
 	needs_root
 	needs_command script
 	on_terminal()
@@ -86,23 +152,18 @@ squeeze()
 		script -qec "stty cols 90; '$profile' $* '$workloads/inference' 10" /dev/null </dev/null | tr -d '\r' >shown
 	}
 	on_terminal -o x.folded
-	sed -n "/^$took/,/^Wrote/p" shown >short
-	test "$(wc -l <short)" -ge 10
-	test "$(wc -l <short)" -le 25
-	expect_line short ' GPU kernel$'
-	expect_line short '\(4 more\)$'
+	expect_line shown ' GPU work, launched by$'
+	expect_line shown '\(4 more\)$'
+	expect_line shown '^Wrote: x\.folded$'
 	# in 90 columns
 	test "$(wc -L <shown)" -le 90
 	on_terminal -q -o x.folded
-	expect_no_line shown "$took"
-	# elsewhere only what has always been there, and each message in one line
-	run_profile -o x.folded "$workloads/inference" 10
-	expect_no_line stderr "^$took"
-	expect_line cost '^Cost: .*; memory .*MiB'
+	expect_no_line shown 'launched by|^Complete'
 }
 
 @test "stacks that round to nothing are counted, with their time" {
 	needs_root
+	with_details
 	run_profile -gpu-only -o x.folded "$workloads/inference" 3
 	expect omitted <<<'  5 more stacks round to 0 (9.420 ms altogether) and are not in it; the sum includes their time'
 	cp omitted said

@@ -6,6 +6,7 @@ load helpers
 setup()
 {
 	enter_test_folder
+	with_details
 	needs_root
 }
 
@@ -194,7 +195,7 @@ start_job()
 		echo $! >job
 		wait -f $!
 	END
-	bash shell "$profile" "$@" </dev/null 3>&- &
+	bash shell "$profile" ${details:+"$details"} "$@" </dev/null 3>&- &
 	shell=$!
 	wait_until test -s job
 	pid=$(cat job)
@@ -248,7 +249,7 @@ finish_job()
 	exec 9>&-
 	expect_status 42
 	expect_line stdout 'interrupts 1.?$'
-	expect_line stdout "$wrote "
+	expect_line stdout '^Wrote: out\.folded.?$'
 }
 
 @test "SIGINT while the profile is written changes nothing" {

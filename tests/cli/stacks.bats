@@ -31,6 +31,7 @@ leaf_share()
 }
 
 @test "CPU samples of a program without frame pointers: whole, in order, in known shares" {
+	with_details
 	needs_root
 	run_profile -cpu-only -F 997 -o out.folded "$workloads/no_frame_pointers" 3000
 	expect_status 0
@@ -71,6 +72,7 @@ the_same_by_uprobe()
 
 # bats test_tags=quick
 @test "launch stacks are the same in the process and by uprobe" {
+	with_details
 	needs_root
 	the_same_by_uprobe "$workloads/pyramid" 2
 	the_same_by_uprobe "$workloads/launches" 50
@@ -134,6 +136,7 @@ as_if_unwatched()
 }
 
 @test "return probes of another tracer on CUDA's functions change no stack" {
+	with_details
 	needs_return_probes
 	cp -a "$fake_cuda" cuda
 	export LD_LIBRARY_PATH=$PWD/cuda
@@ -144,6 +147,7 @@ as_if_unwatched()
 }
 
 @test "return probes of another tracer on a program's functions change no CPU sample" {
+	with_details
 	needs_return_probes
 	cp "$workloads/no_frame_pointers" program
 	# those that no exception leaves: it would not get past a return probe
@@ -160,6 +164,7 @@ as_if_unwatched()
 }
 
 @test "launch stacks are whole, and the summary says how they were captured" {
+	with_details
 	needs_root
 	run_profile -gpu-only -o out.folded "$workloads/inference" 5
 	expect stacks <<<"$(whole_launches 100.0), taken in the process"
@@ -168,6 +173,7 @@ as_if_unwatched()
 }
 
 @test "-gpu-only needs no privilege" {
+	with_details
 	needs_root
 	needs_command setpriv
 	cp "$profile" "$workloads/inference" .
@@ -175,7 +181,7 @@ as_if_unwatched()
 	mkdir open
 	chmod 777 open
 	run_command setpriv --reuid 65534 --regid 65534 --clear-groups \
-		./profile -gpu-only --unit ns -o open/out.folded ./inference 20
+		./profile -v -gpu-only --unit ns -o open/out.folded ./inference 20
 	expect_status 0
 	expect stderr <<-END
 		Samples: $(launched 1480 1480) (530.800 ms)
@@ -199,6 +205,7 @@ as_if_unwatched()
 }
 
 @test "deep recursion is visibly truncated" {
+	with_details
 	needs_root
 	cat >deep.c <<-'END'
 		#include <stdlib.h>

@@ -19,6 +19,7 @@ below()
 }
 
 @test "the time of a kernel is split by reasons, and stays the same" {
+	with_details
 	run_profile -gpu-only --stalls --unit ns -o out.folded "$launches" 1000
 	expect_status 0
 	expect_equal all "$(weight_of out.folded)" 1000000
@@ -127,6 +128,7 @@ assert all(b[0] > a[1] - 2 * error for a, b in zip(kernels, kernels[1:]))'
 }
 
 @test "exact: threads, samples that come late, contexts that go" {
+	with_details
 	FAKE_CUDA_PC_LATE=1 run_profile -gpu-only --stalls=exact --by stream --unit ns -o out.folded "$launches" 400 4 4
 	expect_status 0
 	expect_equal all "$(weight_of out.folded)" 400000
@@ -208,6 +210,7 @@ assert a[0]["lines"] == "" and a[1]["instructions"] == "+0xa0 (100.0 %)", a'
 }
 
 @test "modules and contexts that go, forks and exits" {
+	with_details
 	for workload in device_reset forks driver_api; do
 		run_profile -gpu-only --stalls --unit ns -o out.folded "$workloads/$workload"
 		expect_status 0
@@ -278,7 +281,7 @@ compile_kernel()
 	compile_kernel
 	run_profile -gpu-only --stalls -o out.html -o out.profile "$launches" 100
 	expect_status 0
-	expect_line stderr '^  with 2[0-9] lines of 1 source file$'
+	expect_line ending '^Report: out\.html \(with 2[0-9] lines of 1 source file\)$'
 	embedded out.html >lines
 	expect_line lines '^k.cu state 0$'
 	expect_line lines '^k.cu:1 // </script><script>alert\(1\)</script>$'
@@ -298,7 +301,7 @@ compile_kernel()
 	rm source/k.cu
 	run_profile --from out.profile -o again.html
 	expect_status 0
-	expect_no_line stderr 'source file'
+	expect_no_line ending 'source file'
 	expect_equal gone "$(embedded again.html)" 'k.cu state 1'
 }
 

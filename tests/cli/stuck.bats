@@ -7,6 +7,7 @@ load helpers
 setup()
 {
 	enter_test_folder
+	with_details
 	needs_root
 	export FAKE_CUDA_STRICT=1
 	servers=() targets=()
@@ -55,7 +56,7 @@ run_beside_stuck()
 
 	start_steady out.other ''
 	run_command env "STUCK_TEST=$BATS_TEST_TMPDIR" \
-		"$profile" --strict --unit ns --by process -p "$stuck,$target" -d 1 -o out.folded
+		"$profile" -v --strict --unit ns --by process -p "$stuck,$target" -d 1 -o out.folded
 	expect_status 124
 	expect_line stderr "^$no_gpu_time $1"
 	expect_line stderr "^$(strict_says 'processes without GPU time' 1)\$"

@@ -62,6 +62,7 @@ self_as_is()
 }
 
 @test "few descriptors: the profiler raises its own limit, the command keeps its limit" {
+	with_details
 	(
 		ulimit -S -n 20
 		run_profile -o out.folded sh -c 'ulimit -S -n'
@@ -95,6 +96,7 @@ self_as_is()
 }
 
 @test "an existing injection library is replaced, with a message" {
+	with_details
 	export CUDA_INJECTION64_PATH=/no/such/library.so
 	run_profile --unit ns -o out.folded "$workloads/launches" 10
 	expect_status 0
@@ -120,7 +122,8 @@ self_as_is()
 }
 
 @test "under sudo the private folder is the user's, and works" {
-	as_tester "$profile" -gpu-only -o theirs/out.folded sh -c '
+	with_details
+	as_tester "$profile" -v -gpu-only -o theirs/out.folded sh -c '
 		folder=${PROFILE_PIPE%/*}
 		stat -c "%A %u:%g" "$folder"
 		stat -c "%A %u:%g %n" "$folder"/[gl]*.[ps]* | sed "s|/.*/||"
@@ -179,12 +182,13 @@ self_as_is()
 # ---- the private folder ----
 
 @test "TMPDIR on a noexec file system: another place is used" {
+	with_details
 	needs_command unshare
 	mkdir noexec
 	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
 	run_command unshare -m sh -ec 'mount -t tmpfs -o noexec none noexec
 		TMPDIR=$PWD/noexec "$@"; ls -A noexec' sh \
-		"$profile" -gpu-only -o out.folded "$workloads/launches" 10
+		"$profile" -v -gpu-only -o out.folded "$workloads/launches" 10
 	expect_status 0
 	expect stdout <<<'launches 10 kernels 10 threads 1 streams 1 mode kernel'
 	expect_line stderr "^$(correlation 10)\$"

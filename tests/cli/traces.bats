@@ -34,6 +34,7 @@ expect_kernels()
 
 # bats test_tags=quick
 @test "a trace has what a profiler would have seen" {
+	with_details
 	for program in "inference 10" "gpu_work 3 1 1" graphs "launches 3000 4 2"; do
 		rm -f run.trace
 		# shellcheck disable=SC2086 # words
@@ -54,6 +55,7 @@ expect_kernels()
 }
 
 @test "every format, and captures, which need the trace no more" {
+	with_details
 	alone "$workloads/inference" 3
 	formats=(profile folded html json perfetto-trace pftrace trace.json speedscope.json svg pb.gz)
 	read_trace "${formats[@]/#/-oa.}"
@@ -129,6 +131,7 @@ expect_kernels()
 }
 
 @test "%p, and several programs in one file" {
+	with_details
 	trace='each-%p.trace' alone sh -c '"$0" 10; "$0" 20' "$workloads/launches"
 	expect_status 0
 	files=(each-*.trace)
@@ -151,6 +154,7 @@ make_workers()
 }
 
 @test "traces of one program's workers are its processes" {
+	with_details
 	make_workers
 	run_profile --strict --from "${workers[@]}" --unit ns --by process -o out.folded -o out.json
 	expect_status 0
@@ -208,6 +212,7 @@ make_workers()
 }
 
 @test "what is in several traces counts once" {
+	with_details
 	make_workers
 	cat "${workers[@]}" >all.trace
 	head -c 3000 all.trace >begun.trace
@@ -287,6 +292,7 @@ make_workers()
 }
 
 @test "the ranks of a job" {
+	with_details
 	for rank in 0 1; do
 		trace=rank-$rank.trace alone env RANK=$rank WORLD_SIZE=2 "$workloads/launches" $((10 + rank))
 	done
@@ -307,6 +313,7 @@ make_workers()
 }
 
 @test "the program changes its directory, and closes all descriptors" {
+	with_details
 	mkdir elsewhere
 	alone sh -c 'cd elsewhere; "$0" 10' "$workloads/launches"
 	expect_no_file run.trace
@@ -321,6 +328,7 @@ make_workers()
 }
 
 @test "programs that must not notice it" {
+	with_details
 	for host in descriptors errno_is_kept fork_handlers forked sandboxed small_stacks; do
 		rm -f run.trace
 		alone "$root/build/tests/hosts/$host"
@@ -334,6 +342,7 @@ make_workers()
 }
 
 @test "a program that is killed, or crashes" {
+	with_details
 	for how in FAKE_CUDA_KILL_AFTER FAKE_CUDA_CRASH_AFTER; do
 		rm -f run.trace
 		alone env "$how=3000" "$workloads/inference" 100
@@ -403,6 +412,7 @@ sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloa
 }
 
 @test "a program that executes others, which use the GPU as well" {
+	with_details
 	alone "$root/build/tests/hosts/executes" 3
 	expect_status 0
 	read_trace -o out.folded
@@ -457,6 +467,7 @@ sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloa
 }
 
 @test "an empty file is as good as none, and a trace goes on" {
+	with_details
 	: >run.trace
 	alone "$workloads/launches" 10
 	alone "$workloads/launches" 20
@@ -465,6 +476,7 @@ sys.exit(abs(subprocess.run(sys.argv[1:], stderr=writer).returncode))' "$workloa
 }
 
 @test "where there is a profiler, it gets everything" {
+	with_details
 	INJECTION_TRACE=run.trace run_profile --strict -gpu-only --unit ns -o out.folded "$workloads/launches" 100
 	expect_status 0
 	expect_line stderr "^$(correlation 100)\$"
@@ -561,6 +573,7 @@ said_by()
 }
 
 @test "programs of another start of the machine are left out" {
+	with_details
 	alone "$workloads/launches" 10
 	sed 's/"boot":"[0-9a-f]*-/"boot":"00000000-/; s/"id":"[0-9a-f]*"/"id":"00000000000000aa"/' run.trace >other.trace
 	cat other.trace >>run.trace

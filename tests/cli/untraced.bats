@@ -140,9 +140,10 @@ expect_nothing()
 }
 
 @test "workers that load the driver, of a program that is traced" {
+	with_details
 	does "$python" does.py load init fork rest
 	expect_nothing
-	with_gpu "$profile" --strict -gpu-only -o out.folded sh -c '
+	with_gpu "$profile" -v --strict -gpu-only -o out.folded sh -c '
 		for i in 1 2 3; do "$python" does.py load rest & done; "$0" 10; wait' "$workloads/launches"
 	expect_nothing
 	expect_line stderr "^$(correlation 10)\$"
@@ -362,6 +363,7 @@ import os; os.open('gpu', os.O_RDWR)"
 }
 
 @test "without eBPF and process events: processes with many descriptors, among which one is found in time" {
+	with_details
 	needs_command setpriv
 	cp "$profile" profile
 	chmod 777 .

@@ -6,6 +6,7 @@ load helpers
 setup()
 {
 	enter_test_folder
+	with_details
 	needs_root
 	workload=$workloads/waits
 }
@@ -191,7 +192,7 @@ expect_each_way()
 	expect_no_line out.folded '\[waiting|launched at|cuda[A-Za-z]*Synchronize'
 	expect_no_line stderr 'wait|Wait'
 	expect_totals out.folded
-	run_profile -gpu-only -o out.folded sh -c 'echo "$PROFILE_TRACE_CONFIG"'
+	details= run_profile -gpu-only -o out.folded sh -c 'echo "$PROFILE_TRACE_CONFIG"'
 	expect stdout <<<'stacks devices'
 }
 

@@ -56,6 +56,7 @@ expect_waits()
 }
 
 @test "sleepers, readers, those that poll or wait for a lock: as long as they say themselves" {
+	with_details
 	run_profile -cpu-only -F 997 --wall --by thread --unit ns -o out.folded "$workloads/blocked"
 	expect_status 0
 	expect_equal 'functions' "$(wc -l <stdout)" 8
@@ -129,6 +130,7 @@ expect_waits()
 }
 
 @test "all time is in the picture once, also in other formats and in a capture" {
+	with_details
 	run_profile -cpu-only --wall --unit ns -o a.folded -o a.svg -o a.json -o a.pb.gz -o a.html \
 		-o a.speedscope.json -o a.profile "$workloads/blocked"
 	expect_status 0
@@ -184,6 +186,7 @@ write_gil()
 
 # The profiler is stopped while the program starts, so that it learns late that this is Python.
 @test "Python threads that wait for the global lock before the interpreter is known" {
+	with_details
 	local total
 
 	needs_command python3
@@ -428,6 +431,7 @@ expect_split()
 }
 
 @test "what ran while threads waited for the GPU, blocked or spinning" {
+	with_details
 	run_profile --wall --by thread --unit ns -o out.folded -o a.profile "$workloads/waits"
 	expect_status 0
 	expect_split wait_stream cudaStreamSynchronize
@@ -454,6 +458,7 @@ expect_split()
 
 # bats test_tags=quick
 @test "short waits for the GPU, which have no stack each" {
+	with_details
 	run_profile --wall --unit ns -o out.folded "$workloads/waits" 3000 1 30
 	expect_status 0
 	# nearly all of it is spread: over what ran, too
@@ -474,6 +479,7 @@ expect_split()
 }
 
 @test "threads that only wait for work are below one frame; held up ones and the first one are not" {
+	with_details
 	run_profile -cpu-only --wall --unit ns -o out.folded -o a.json -o a.profile "$workloads/pools"
 	expect_status 0
 	expect_line out.folded '^\[idle threads of pools\];.*;pool_worker;.*;\[blocked: futex\] [0-9]*$'

@@ -7,6 +7,7 @@ load helpers
 setup()
 {
 	enter_test_folder
+	with_details
 	workload=$workloads/steady
 }
 

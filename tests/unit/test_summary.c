@@ -26,6 +26,7 @@ static int begin(void **state)
 	if (!b)
 		return -1;
 	b->totals.ledger = &b->ledger;
+	b->log.level = LOG_VERBOSE; /* all details */
 	b->measure = (struct measure){.samples_cpu = true, .traces_gpu = true};
 	b->ledger.pipe.processes = 1;
 	return 0;
@@ -152,6 +153,7 @@ static void work_after_the_part(void **state)
 	b->ledger.outside.after = 7;
 	b->ledger.outside.after_ns = 49000000;
 	b->measure.attached = true;
+	b->log.level = LOG_NORMAL;
 	assert_null(strstr(report(b), "just after"));
 	assert_null(strstr(report(b), "Recorded: "));
 	b->measure.duration_ns = b->totals.elapsed_ns = 200000000;
@@ -362,6 +364,147 @@ static void quiet_prints_nothing(void **state)
 	assert_string_equal(capture_end(&captured), "");
 }
 
+/* ---- details without -v ---- */
+
+#define OF_MATCHES "\nCorrelation: "
+#define OF_SAMPLES "Samples: "
+
+/* Each count that is wrong brings its details, and nothing else does. */
+static void details_appear_where_something_is_wrong(void **state)
+{
+	static const struct count_case wrongs[] = {
+		{COUNT(gpu.unmatched), OF_MATCHES, OF_SAMPLES},
+		{COUNT(gpu.dropped), OF_MATCHES, OF_SAMPLES},
+		{COUNT(gpu.missing), OF_MATCHES, OF_SAMPLES},
+		{COUNT(gpu.bad_times), OF_MATCHES, OF_SAMPLES},
+		{COUNT(gpu.unseen_nodes), OF_MATCHES, OF_SAMPLES},
+		{COUNT(gpu.uncompared), OF_MATCHES, OF_SAMPLES},
+		{COUNT(gpu.unreported), OF_MATCHES, OF_SAMPLES},
+		{COUNT(gpu.sums), OF_MATCHES, OF_SAMPLES},
+		{COUNT(launches.dropped), OF_MATCHES, OF_SAMPLES},
+		{COUNT(launches.unended), OF_MATCHES, OF_SAMPLES},
+		{COUNT(launches.copies_unended), OF_MATCHES, OF_SAMPLES},
+		{COUNT(launches.graphs_unended), OF_MATCHES, OF_SAMPLES},
+		{COUNT(launches.confused), OF_MATCHES, OF_SAMPLES},
+		{COUNT(pipe.wrong_totals), OF_MATCHES, OF_SAMPLES},
+		{COUNT(pipe.lost_batches), OF_MATCHES, OF_SAMPLES},
+		{COUNT(pipe.malformed), OF_MATCHES, OF_SAMPLES},
+		{COUNT(pipe.refused), OF_MATCHES, OF_SAMPLES},
+		{COUNT(pipe.killed), OF_MATCHES, OF_SAMPLES},
+		{COUNT(pipe.exited_launches), OF_MATCHES, OF_SAMPLES},
+		{COUNT(processes.never_started), OF_MATCHES, OF_SAMPLES},
+		{COUNT(processes.untraced), OF_MATCHES, OF_SAMPLES},
+		{COUNT(processes.causes[UNTRACED_OTHER_LIBC]), OF_MATCHES, OF_SAMPLES},
+		{COUNT(calls.processes), OF_MATCHES, OF_SAMPLES},
+		{COUNT(cpu.dropped), OF_SAMPLES, OF_SAMPLES},
+	};
+	struct bench *b = *state;
+
+	b->log.level = LOG_NORMAL;
+	b->totals.command_cpu_ns = 2000000000;
+	b->totals.sample_ns = 20000000;
+	b->ledger.cpu.samples = b->ledger.cpu.whole = 100;
+	b->ledger.launches.kernels = b->ledger.launches.with_stack = 1000;
+	b->ledger.launches.whole = 1000;
+	b->ledger.gpu.kernels = b->ledger.gpu.matched = 1000;
+	assert_string_equal(report(b), "");
+	for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
+		set(b, &wrongs[i], 1);
+		assert_non_null(strstr(report(b), wrongs[i].one));
+		assert_non_null(strstr(report(b), wrongs[i].two));
+		assert_null(strstr(report(b), "are whole"));
+		set(b, &wrongs[i], 0);
+		assert_string_equal(report(b), "");
+	}
+}
+
+/* Some stacks lack something in any program: up to 2 % of them. */
+static void details_of_stacks_appear_where_they_are_unusual(void **state)
+{
+	static const struct count_case cases[] = {
+		{COUNT(unwound.ends[UNWIND_GUESSED]), "are guessed", NULL},
+		{COUNT(python.missing), "without their Python functions: taken", NULL},
+		{COUNT(cpu.without_parent), "could not be attributed", NULL},
+		{COUNT(launches.without_parent), "could not be attributed", NULL},
+	};
+	struct bench *b = *state;
+	char *text;
+
+	b->log.level = LOG_NORMAL;
+	b->ledger.cpu.samples = b->ledger.launches.with_stack = 1000;
+	b->ledger.cpu.whole = b->ledger.launches.whole = 980;
+	assert_string_equal(report(b), "");
+	b->ledger.cpu.whole = 979;
+	assert_string_equal(report(b),
+			    "Stacks: 97.9 % of CPU samples are whole\n"
+			    "Stacks: 98.0 % of launches are whole, taken in the process\n");
+	b->ledger.cpu.whole = 1000;
+	b->ledger.launches.whole = 979;
+	assert_non_null(strstr(report(b), "Stacks: 97.9 % of launches are whole"));
+	b->ledger.launches.whole = 1000;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		set(b, &cases[i], 20);
+		assert_string_equal(report(b), "");
+		set(b, &cases[i], 41);
+		assert_non_null(strstr(report(b), cases[i].one));
+		set(b, &cases[i], 0);
+	}
+	/* in a short run a few are usual */
+	b->ledger.cpu.samples = 10;
+	b->ledger.cpu.whole = 5;
+	assert_string_equal(report(b), "");
+	b->ledger.cpu.whole = 4;
+	text = report(b);
+	assert_ptr_equal(text, strstr(text, "Stacks: 40.0 % of CPU samples are whole\n"));
+	/* advice is never left out */
+	b->ledger.cpu.whole = 10;
+	b->ledger.python.missing = b->ledger.python.unread = 1;
+	assert_non_null(strstr(report(b), "which profile may not read"));
+}
+
+static void time_without_samples_is_a_detail_if_it_is_short(void **state)
+{
+	struct bench *b = *state;
+
+	b->log.level = LOG_NORMAL;
+	b->totals.sample_ns = 20000000;
+	b->ledger.cpu.samples = b->ledger.cpu.whole = 95;
+	b->ledger.cpu.used_ns = 2000000000;
+	b->ledger.cpu.not_sampled_ns = 100000000;
+	assert_string_equal(report(b), "");
+	b->ledger.cpu.not_sampled_ns = 100000001;
+	assert_non_null(strstr(report(b), "CPU: 2.000 s used, 1.900 s sampled (95 %), the rest is "
+					  "[not sampled]\nprofile: 5 % of the CPU time has no "
+					  "sample: "));
+}
+
+/* Sums of outputs and parts of the cost are for -v; warnings are for all. */
+static void outputs_and_costs_are_details(void **state)
+{
+	struct summary_written w = {.file = "x",
+				    .item = "stack",
+				    .is_first = true,
+				    .unit = "samples",
+				    .written = {.items = 1, .total = {[ROW_CPU] = 3}}};
+	struct bench *b = *state;
+
+	b->log.level = LOG_NORMAL;
+	capture_begin(&captured);
+	summary_report_cost(&b->log, &b->totals);
+	summary_report_written(&b->log, &b->measure, &b->totals, &w);
+	w.weight = &(struct weight){"Memory", "", WEIGHT_BYTES};
+	summary_report_written(&b->log, &b->measure, &b->totals, &w);
+	assert_string_equal(capture_end(&captured), "");
+	w = (struct summary_written){
+		.file = "x", .item = "stack", .is_first = true, .unit = "samples"};
+	w.written.exact_ns = 100;
+	capture_begin(&captured);
+	summary_report_written(&b->log, &b->measure, &b->totals, &w);
+	assert_string_equal(capture_end(&captured),
+			    "profile: all of it is less than one sample's period: use --unit us or "
+			    "--unit ns\n");
+}
+
 /* ---- stacks ---- */
 
 static void where_stacks_came_from(void **state)
@@ -501,9 +644,9 @@ static void operations_and_launches_that_are_odd(void **state)
 		 "  2 operations are of graph nodes that were made before tracing or out of "
 		 "sight\n"},
 		{COUNT(gpu.unwatched),
-		 "  1 allocation is of unified memory, whose migrations and page faults are not "
+		 "1 allocation is of unified memory, whose migrations and page faults are not "
 		 "recorded: --unified-memory records them\n",
-		 "  2 allocations are of unified memory, whose migrations and page faults are not "
+		 "2 allocations are of unified memory, whose migrations and page faults are not "
 		 "recorded: --unified-memory records them\n"},
 	};
 
@@ -1257,6 +1400,10 @@ int main(void)
 		TEST(processes_that_were_not_traced),
 		TEST(only_the_requested_sources),
 		TEST(quiet_prints_nothing),
+		TEST(details_appear_where_something_is_wrong),
+		TEST(details_of_stacks_appear_where_they_are_unusual),
+		TEST(time_without_samples_is_a_detail_if_it_is_short),
+		TEST(outputs_and_costs_are_details),
 		TEST(where_stacks_came_from),
 		TEST(what_was_handed_over),
 		TEST(operations_that_are_not_matched),

@@ -18,7 +18,7 @@ static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class cla
 static struct ledger ledger;
 
 /* Returns the whole report. */
-static const char *report_of_size(struct made_result *m, enum top_size size, unsigned int width)
+static const char *report_all(struct made_result *m, unsigned int width)
 {
 	struct log log = {.level = LOG_NORMAL};
 
@@ -28,7 +28,7 @@ static const char *report_of_size(struct made_result *m, enum top_size size, uns
 	m->result.totals.own_cpu_ns = 40000000;
 	m->result.totals.own_memory_bytes = 30 << 20;
 	capture_begin(&captured);
-	top_report(&log, &m->result, size, width);
+	top_report(&log, &m->result, width);
 	made_end(m);
 	return capture_end(&captured);
 }
@@ -36,7 +36,7 @@ static const char *report_of_size(struct made_result *m, enum top_size size, uns
 /* Returns the report's tables, without the first line and the last one. */
 static const char *report(struct made_result *m, unsigned int width)
 {
-	char *text = (char *)report_of_size(m, TOP_FULL, width), *end;
+	char *text = (char *)report_all(m, width), *end;
 
 	assert_memory_equal(text, "The run took 4.000 s; CPU 1.000 s (25.0 %)", 42);
 	text = strchr(text, '\n') + 1;
@@ -65,7 +65,7 @@ static void a_run_that_goes_on_has_taken_no_time(void **state)
 	made_begin(&m);
 	m.result.totals.measure.duration_ns = 300000000;
 	m.result.totals.shown = "-d 0.3";
-	text = report_of_size(&m, TOP_FULL, 80);
+	text = report_all(&m, 80);
 	assert_ptr_equal(text, strstr(text, "Shown with -d 0.3: 300.000 ms"));
 	assert_null(strstr(text, "The run took"));
 }
@@ -80,7 +80,7 @@ static void a_run_whose_last_part_is_shown_has_ended(void **state)
 	m.result.totals.measure.delay_ns = 3000000000;
 	m.result.totals.measure.duration_ns = 1000000000;
 	m.result.totals.shown = "--last 1 --process a";
-	assert_non_null(strstr(report_of_size(&m, TOP_FULL, 80), "The run took 4.000 s"));
+	assert_non_null(strstr(report_all(&m, 80), "The run took 4.000 s"));
 }
 
 /* A view of no part, as of one's own code alone, shows all of the time. */
@@ -91,8 +91,7 @@ static void a_view_of_no_part_shows_the_whole_run(void **state)
 	(void)state;
 	made_begin(&m);
 	m.result.totals.shown = "--my-code";
-	assert_non_null(
-		strstr(report_of_size(&m, TOP_FULL, 80), "Shown with --my-code: the whole run\n"));
+	assert_non_null(strstr(report_all(&m, 80), "Shown with --my-code: the whole run\n"));
 }
 
 /* Names that begin alike stay apart where there is little room. */
@@ -391,7 +390,7 @@ static void a_timeline_tells_more(void **state)
 			assert_int_equal(timeline_add(t, &records[i]), 0);
 		timeline_finish(t);
 		m.result.timeline = t;
-		text = report_of_size(&m, TOP_FULL, 100);
+		text = report_all(&m, 100);
 		timeline_free(t);
 	}
 	assert_ptr_equal(text,
@@ -407,35 +406,6 @@ static void a_timeline_tells_more(void **state)
 			       "           2    12.000 us      6.000 us  92.3 %   "
 			       "cudaLaunchKernel\n"
 			       "           1     1.000 us      1.000 us   7.7 %   [unknown]\n"));
-}
-
-/* Many names of each kind: the short form stays short. */
-static void the_short_form_has_few_lines(void **state)
-{
-	static char names[40][8];
-	struct made_result m;
-	uint32_t lines = 0;
-	const char *text;
-
-	(void)state;
-	made_begin(&m);
-	for (uint32_t i = 0; i < 40; i++) {
-		uint32_t stack;
-
-		snprintf(names[i], sizeof(names[0]), "f%u", i);
-		stack = push(&m, RESULT_ROOT, CLASS_NATIVE, names[i]);
-		made_add(&m, stack, ROW_CPU, 1000 + i);
-		stack = push(&m, stack, CLASS_API, "cudaLaunchKernel");
-		made_add(&m, push(&m, stack, CLASS_GPU_KERNEL, names[i]), ROW_GPU, 100 + i);
-		made_add(&m, push(&m, stack, CLASS_GPU_WORK, names[i]), ROW_GPU, 10 + i);
-		made_add(&m, push(&m, stack, CLASS_WAIT, "[waiting for GPU]"), ROW_WAIT, 5 + i);
-	}
-	text = report_of_size(&m, TOP_SHORT, 80);
-	for (const char *c = text; *c; c++)
-		lines += *c == '\n';
-	assert_in_range(lines, 15, TOP_SHORT_LINES);
-	assert_non_null(strstr(text, "GPU kernel\n"));
-	assert_non_null(strstr(text, "(36 more)\n"));
 }
 
 /* Without a call of CUDA around it. */
@@ -481,7 +451,7 @@ static void losses_are_named(void **state)
 	(void)state;
 	made_begin(&m);
 	ledger.gpu.dropped = 7;
-	text = report_of_size(&m, TOP_FULL, 80);
+	text = report_all(&m, 80);
 	memset(&ledger, 0, sizeof(ledger));
 	assert_non_null(strstr(text, "        lost   or not matched\n"
 				     "             7   GPU operations dropped\n"));
@@ -528,7 +498,7 @@ static void a_timeline_that_lacks_events(void **state)
 	timeline_finish(t);
 	m.result.timeline = t;
 	ledger.timeline.lost = 3;
-	text = report_of_size(&m, TOP_FULL, 100);
+	text = report_all(&m, 100);
 	memset(&ledger, 0, sizeof(ledger));
 	timeline_free(t);
 	assert_non_null(strstr(text, " busy at least 1.000 s (25.0 %), "));
@@ -548,7 +518,7 @@ static void quiet_prints_nothing(void **state)
 	made_add(&m, MADE_STACK(&m, "main"), ROW_CPU, 1);
 	m.result.totals.ledger = &ledger;
 	capture_begin(&captured);
-	top_report(&log, &m.result, TOP_FULL, 80);
+	top_report(&log, &m.result, 80);
 	assert_string_equal(capture_end(&captured), "");
 	made_end(&m);
 }
@@ -571,7 +541,6 @@ int main(void)
 		cmocka_unit_test(what_is_left_out_is_summed),
 		cmocka_unit_test(names_are_cut_to_the_width),
 		cmocka_unit_test(a_timeline_tells_more),
-		cmocka_unit_test(the_short_form_has_few_lines),
 		cmocka_unit_test(time_off_the_cpu_is_of_a_function),
 		cmocka_unit_test(the_cost_is_a_line),
 		cmocka_unit_test(losses_are_named),
