@@ -202,7 +202,7 @@ static bool shrink(struct shrinkable *s, struct timeline *timeline, int beside)
 struct delivered {
 	struct shrinkable run, shown; /* `shown.result` is the input of the view */
 	struct view *view;            /* NULL if the run is shown unchanged */
-	struct chosen_steps steps;    /* of the view */
+	struct chosen_steps steps;    /* steps of the view */
 	struct slow_steps *slow;      /* shown in place of a view; or NULL */
 	struct findings *findings;    /* of what is shown */
 	struct ending *ending;

@@ -65,7 +65,7 @@ struct input {
 	bool is_folded;
 	struct recorded recorded;
 	struct folded_stacks *folded;
-	struct chosen_steps steps; /* of the view, which refers to them: inputs stay in place */
+	struct chosen_steps steps; /* steps of the view, which refers to them: do not move it */
 	struct view *view;
 };
 

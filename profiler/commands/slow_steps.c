@@ -20,12 +20,12 @@ struct slow_steps {
 	struct chosen_steps chosen;
 	struct picked_step *steps; /* all chosen ones, the fastest first */
 	uint32_t count;
-	uint32_t first[SIDES], counts[SIDES]; /* of `steps`, those of each side */
+	uint32_t first[SIDES], counts[SIDES]; /* steps of each side */
 	char shown[SIDES][SHOWN_BYTES];
 	struct slice_range together[PICKS_MAX]; /* steps of both sides, in order of time */
 	struct view_options options_of_all, options[PICKS_MAX];
 	struct slice_range ranges[PICKS_MAX];
-	struct view *all, *views[PICKS_MAX]; /* of all these steps, and of each */
+	struct view *all, *views[PICKS_MAX]; /* all these steps together, and each */
 	struct comparison *comparison;
 };
 

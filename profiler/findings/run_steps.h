@@ -5,11 +5,11 @@
  * Repeated launches are those of step_finder.h: alike by their stacks; if that tells too little, by
  * their kernels, too; and then by whether the thread waited for them.
  *
- * Steps by ranges are of the thread with most launches in ranges of that name. A step begins with
- * the first launch in a range that follows a launch of the thread outside of it, or in a range of
- * another name. Launches tell no more: a range that is left and entered without a launch between
- * is one range. If such ranges hold two steps or more on average by repeated launches, each of
- * these is a step. The last step ends just after its last launch in a range.
+ * Steps by ranges are of the thread with most launches in ranges of that name. A step begins with a
+ * launch in a range, after one of the thread outside, or in a range of another name. Launches tell
+ * no more: a range that is left and entered without a launch between is one range. If such ranges
+ * hold two steps or more on average by repeated launches, each of these is a step. The last step
+ * ends just after its last launch in a range.
  *
  * Times are in ns, CLOCK_MONOTONIC.
  */

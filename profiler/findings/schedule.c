@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_work.h"
-#include "profiler/model/launch_index.h"
+#include "profiler/model/launch_finder.h"
 #include "profiler/shape/rank_waits.h"
 #include "profiler/tables/busy.h"
 #include "profiler/tables/collectives.h"
@@ -62,24 +62,22 @@ static void place_maps_release(struct place_maps *maps)
 	free(maps->devices);
 }
 
-/* Returns the number of a place's thread, NO_THREAD if it is unknown or out of memory. */
+/* Returns the number of a place's thread, NO_THREAD if out of memory. */
 static uint32_t thread_of(struct place_maps *maps, thread_set *threads, struct place_id id)
 {
 	const struct place *place = place_of(maps->result, id);
+	const struct schedule_thread thread = {place ? place->part[PLACE_PROCESS] : PLACE_UNKNOWN,
+					       place ? place->part[PLACE_THREAD] : PLACE_UNKNOWN};
 	uint32_t at;
 
-	if (!place || place->part[PLACE_PROCESS] == PLACE_UNKNOWN)
+	if (place && maps->threads[id.number])
+		return maps->threads[id.number] - 1;
+	at = record_get(threads, &thread, &thread);
+	if (at == RECORD_NONE)
 		return NO_THREAD;
-	if (!maps->threads[id.number]) {
-		const struct schedule_thread thread = {place->part[PLACE_PROCESS],
-						       place->part[PLACE_THREAD]};
-
-		at = record_get(threads, &thread, &thread);
-		if (at == RECORD_NONE)
-			return NO_THREAD;
+	if (place)
 		maps->threads[id.number] = at + 1;
-	}
-	return maps->threads[id.number] - 1;
+	return at;
 }
 
 /* ---- launches ---- */
@@ -90,7 +88,6 @@ struct launch_reading {
 	const uint32_t *ranges; /* by stack; or NULL */
 	const struct result *result;
 	struct place_maps maps;
-	struct launch_index index; /* `stack` is the number of the launch */
 };
 
 /*
@@ -129,10 +126,31 @@ static uint32_t token_of(struct launch_schedule *s, const struct schedule_token 
 	return record_get(&s->tokens, token, token);
 }
 
+/* Takes a record, with the launch of an operation; NULL if that is unknown. */
+typedef int (*record_taker)(void *context, const struct timeline_record *record,
+			    const struct indexed_launch *launch);
+
+/* Calls `take` for each record. Returns 0, its error, or that of reading. */
+static int read_records(const struct result *result, record_taker take, void *context)
+{
+	struct launch_finder *finder = launch_finder_new(result);
+	struct timeline_reader *reader = timeline_reader_new(result->timeline);
+	const struct timeline_record *record;
+	int err = finder && reader ? 0 : -ENOMEM, more = 1;
+
+	while (!err && (more = timeline_reader_next(reader, &record)) == 1)
+		err = take(context, record, launch_finder_next(finder, record));
+	if (!err)
+		err = more < 0 ? more : launch_finder_error(finder);
+	timeline_reader_free(reader);
+	launch_finder_free(finder);
+	return err;
+}
+
+/* Adds a launch. Its number is its place among all launches. */
 static int add_launch(struct launch_reading *r, const struct timeline_record *record)
 {
 	struct launch_schedule *s = r->schedule;
-	const struct place *place = place_of(r->result, record->place);
 	uint32_t thread = thread_of(&r->maps, (thread_set *)&s->threads, record->place);
 	uint32_t stack = result_record_stack(r->result, record);
 	uint32_t token =
@@ -141,69 +159,51 @@ static int add_launch(struct launch_reading *r, const struct timeline_record *re
 						     .range = r->ranges ? r->ranges[stack] : 0});
 	int err = make_room(&s->list, s->count, &s->capacity, sizeof(*s->list));
 
-	if (err || token == RECORD_NONE)
-		return err ? err : -ENOMEM;
-	if (thread == NO_THREAD)
-		return 0;
-	err = launch_index_add(&r->index, place->part[PLACE_PROCESS], record->correlation,
-			       record->start_ns, thread, (uint32_t)s->count);
-	s->list[s->count++] = (struct step_launch){record->start_ns, token, thread};
+	if (!err && (token == RECORD_NONE || thread == NO_THREAD))
+		err = -ENOMEM;
+	if (!err)
+		s->list[s->count++] = (struct step_launch){record->start_ns, token, thread};
 	return err;
+}
+
+static int add_launches(struct launch_reading *r)
+{
+	struct timeline_reader *reader = timeline_reader_new(r->result->timeline);
+	const struct timeline_record *record;
+	int err = reader ? 0 : -errno, more = 1;
+
+	while (!err && (more = timeline_reader_next(reader, &record)) == 1)
+		if (record->kind == TIMELINE_LAUNCH)
+			err = add_launch(r, record);
+	timeline_reader_free(reader);
+	return err ? err : more;
 }
 
 /*
  * Tells launches of different kernels from one stack apart, by the first kernel of each, and those
  * that their threads waited for.
  */
-static int refine_launch(struct launch_reading *r, const struct timeline_record *record)
+static int refine_launch(void *context, const struct timeline_record *record,
+			 const struct indexed_launch *launch)
 {
+	struct launch_reading *r = context;
 	struct launch_schedule *s = r->schedule;
-	const struct place *place = place_of(r->result, record->place);
-	const struct indexed_launch *found;
+	bool is_kernel = record->work == GPU_WORK_KERNEL && !record->graph_node;
 	struct schedule_token token;
 	uint32_t stack, number;
 
-	if (!place ||
-	    (!record->is_waited && (record->work != GPU_WORK_KERNEL || record->graph_node)))
+	if (!launch || launch->number >= s->count || (!record->is_waited && !is_kernel))
 		return 0;
-	found = launch_index_find(&r->index, place->part[PLACE_PROCESS], record->correlation);
-	if (!found)
-		return 0;
-	token = s->tokens.list[s->list[found->stack].token];
+	token = s->tokens.list[s->list[launch->number].token];
 	stack = result_work_stack(r->result, result_record_stack(r->result, record));
-	if (token.frame == SCHEDULE_NO_FRAME && record->work == GPU_WORK_KERNEL &&
-	    !record->graph_node && stack != RESULT_ROOT)
+	if (token.frame == SCHEDULE_NO_FRAME && is_kernel && stack != RESULT_ROOT)
 		token.frame = r->result->stacks[stack].frame;
 	token.is_waited |= record->is_waited;
 	number = token_of(s, &token);
 	if (number == RECORD_NONE)
 		return -ENOMEM;
-	s->list[found->stack].token = number;
+	s->list[launch->number].token = number;
 	return 0;
-}
-
-/* Calls `add` for each record. Returns 0, its error, or that of reading. */
-static int read_records(const struct result *result,
-			int (*add)(void *context, const struct timeline_record *record),
-			void *context)
-{
-	struct timeline_reader *reader = timeline_reader_new(result->timeline);
-	const struct timeline_record *record;
-	int err = 0, more = 0;
-
-	if (!reader)
-		return -errno;
-	while (!err && (more = timeline_reader_next(reader, &record)) == 1)
-		err = add(context, record);
-	timeline_reader_free(reader);
-	return err ? err : more;
-}
-
-static int add_to_launches(void *context, const struct timeline_record *record)
-{
-	if (record->kind == TIMELINE_LAUNCH)
-		return add_launch(context, record);
-	return record->kind == TIMELINE_GPU_OPERATION ? refine_launch(context, record) : 0;
 }
 
 int launch_schedule_read(struct launch_schedule *schedule, const struct result *result,
@@ -217,10 +217,11 @@ int launch_schedule_read(struct launch_schedule *schedule, const struct result *
 
 	memset(schedule, 0, sizeof(*schedule));
 	if (r.plain && place_maps_begin(&r.maps, result))
-		err = read_records(result, add_to_launches, &r);
+		err = add_launches(&r);
+	if (!err)
+		err = read_records(result, refine_launch, &r);
 	free(r.plain);
 	place_maps_release(&r.maps);
-	launch_index_release(&r.index);
 	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));
 	if (err)
 		launch_schedule_release(schedule);
@@ -241,7 +242,6 @@ struct operation_reading {
 	struct operation_schedule *schedule;
 	const struct result *result;
 	struct place_maps maps;
-	struct launch_index index;
 	bool *is_nccl;            /* by frame */
 	struct rank_waits *waits; /* NULL unless ranks are merged */
 	uint64_t to_ns;           /* the end of the result's time */
@@ -298,24 +298,30 @@ static bool use_of(const struct operation_reading *r, const struct timeline_reco
 	return record->work == GPU_WORK_GRAPH || record->work == GPU_WORK_DEVICE_GRAPH;
 }
 
-static void set_launch(struct operation_reading *r, const struct timeline_record *record,
-		       struct scheduled_operation *o)
+static int set_launch(struct operation_reading *r, const struct indexed_launch *launch,
+		      struct scheduled_operation *o)
 {
-	const struct place *place = place_of(r->result, record->place);
-	const struct indexed_launch *found =
-		launch_index_find(&r->index, place->part[PLACE_PROCESS], record->correlation);
+	struct operation_schedule *s = r->schedule;
+	uint64_t lag_ns, call;
+	struct schedule_site site;
 
 	o->site = SCHEDULE_NO_SITE;
-	if (!found || gpu_work_has_no_launch(record->work)) {
-		r->schedule->without_launch++;
-		return;
+	if (!launch) {
+		s->without_launch++;
+		return 0;
 	}
-	o->site = found->thread;
-	o->call = (uint16_t)found->stack;
-	if (found->start_ns < record->start_ns)
-		o->lag_ns = record->start_ns - found->start_ns < UINT32_MAX
-				    ? (uint32_t)(record->start_ns - found->start_ns)
-				    : UINT32_MAX;
+	site = (struct schedule_site){
+		thread_of(&r->maps, (thread_set *)&s->threads, (struct place_id){launch->thread}),
+		launch->stack};
+	if (site.thread != NO_THREAD)
+		o->site = record_get(&s->sites, &site, &site);
+	if (o->site == RECORD_NONE)
+		return -ENOMEM;
+	lag_ns = o->start_ns - launch->start_ns; /* the finder has checked the order */
+	call = launch->call_ns / SCHEDULE_CALL_UNIT;
+	o->lag_ns = lag_ns < UINT32_MAX ? (uint32_t)lag_ns : UINT32_MAX;
+	o->call = call < UINT16_MAX ? (uint16_t)call : UINT16_MAX;
+	return 0;
 }
 
 /* Adds `left` ns of an operation, in parts that fit. The last part's end becomes the start. */
@@ -335,7 +341,8 @@ static int add_parts(struct operation_schedule *s, struct scheduled_operation *o
 	return err;
 }
 
-static int add_operation(struct operation_reading *r, const struct timeline_record *record)
+static int add_operation(struct operation_reading *r, const struct timeline_record *record,
+			 const struct indexed_launch *launch)
 {
 	struct operation_schedule *s = r->schedule;
 	struct scheduled_operation o = {.start_ns = record->start_ns,
@@ -355,31 +362,12 @@ static int add_operation(struct operation_reading *r, const struct timeline_reco
 	if (waits_ns > all_ns)
 		waits_ns = all_ns;
 	o.device = r->maps.devices[record->place.number];
-	set_launch(r, record, &o);
+	err = set_launch(r, gpu_work_has_no_launch(record->work) ? NULL : launch, &o);
 	o.use = WORK_WAITS;
-	err = add_parts(s, &o, waits_ns);
+	if (!err)
+		err = add_parts(s, &o, waits_ns);
 	o.use = use & 15u;
 	return err ? err : add_parts(s, &o, all_ns - waits_ns);
-}
-
-/* Indexes a launch: its site in place of the thread, and its call's duration as the stack. */
-static int index_launch(struct operation_reading *r, const struct timeline_record *record)
-{
-	const struct place *place = place_of(r->result, record->place);
-	uint64_t call = record->duration_ns / SCHEDULE_CALL_UNIT;
-	struct schedule_site site = {
-		thread_of(&r->maps, (thread_set *)&r->schedule->threads, record->place),
-		result_record_stack(r->result, record)};
-	uint32_t at;
-
-	if (site.thread == NO_THREAD)
-		return 0;
-	at = record_get(&r->schedule->sites, &site, &site);
-	if (at == RECORD_NONE)
-		return -ENOMEM;
-	return launch_index_add(&r->index, place->part[PLACE_PROCESS], record->correlation,
-				record->start_ns, at,
-				call < UINT16_MAX ? (uint32_t)call : UINT16_MAX);
 }
 
 /* Adds a sample or a wait of any thread. */
@@ -390,24 +378,23 @@ static int add_activity(struct operation_reading *r, const struct timeline_recor
 	int err = make_room(list, *count, capacity, sizeof(**list));
 
 	if (err || thread == NO_THREAD)
-		return err;
+		return err ? err : -ENOMEM;
 	(*list)[(*count)++] =
 		(struct schedule_activity){record->start_ns, timeline_end_ns(record), thread,
 					   result_record_stack(r->result, record)};
 	return 0;
 }
 
-static int add_to_operations(void *context, const struct timeline_record *record)
+static int add_to_operations(void *context, const struct timeline_record *record,
+			     const struct indexed_launch *launch)
 {
 	struct operation_reading *r = context;
 	struct operation_schedule *s = r->schedule;
 
 	r->number = r->next++;
 	switch (record->kind) {
-	case TIMELINE_LAUNCH:
-		return index_launch(r, record);
 	case TIMELINE_GPU_OPERATION:
-		return add_operation(r, record);
+		return add_operation(r, record, launch);
 	case TIMELINE_CPU_SAMPLE:
 		return add_activity(r, record, &s->samples, &s->sample_count, &s->sample_capacity);
 	case TIMELINE_WAIT:
@@ -436,7 +423,6 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 	if (r.is_nccl && place_maps_begin(&r.maps, result) && find_devices(&r))
 		err = read_records(result, add_to_operations, &r);
 	place_maps_release(&r.maps);
-	launch_index_release(&r.index);
 	rank_waits_free(r.waits);
 	free(r.is_nccl);
 	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));

@@ -27,9 +27,9 @@
 
 /* Sizes of the text, the largest first. */
 static const struct size {
-	uint32_t rows; /* of a table */
+	uint32_t rows; /* rows of a table */
 	uint32_t findings;
-	unsigned int columns;  /* of a name */
+	unsigned int columns;  /* columns of a name */
 	unsigned int sentence; /* columns of a sentence with names */
 } sizes[] = {{10, FINDINGS_MAX, 100, 400},
 	     {10, FINDINGS_MAX, 72, 300},

@@ -12,12 +12,12 @@
 #include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
 
-#define FRAMES_SEEN_MAX 256u /* of a stack, the innermost */
+#define FRAMES_SEEN_MAX 256u /* the innermost frames of a stack */
 #define FRAMES_BEST 16u
 #define FRAMES_MAX 24u
-#define FRAME_BYTES 100u   /* of a frame's name */
-#define FRAMES_BYTES 1500u /* of all names of a stack */
-#define PATTERN_BYTES 160u /* of a name in a pattern */
+#define FRAME_BYTES 100u   /* bytes of a frame's name */
+#define FRAMES_BYTES 1500u /* bytes of all names of a stack */
+#define PATTERN_BYTES 160u /* bytes of a name in a pattern */
 
 /* ---- names on a command line ---- */
 
@@ -148,7 +148,7 @@ struct launch_stack {
 
 struct launch_stacks {
 	RECORD_SET(struct launch_stack);
-	uint64_t calls, ns; /* of all */
+	uint64_t calls, ns; /* sums of all stacks */
 };
 
 static int by_time(const void *a, const void *b)
@@ -195,7 +195,7 @@ struct shown_frame {
 struct shown_frames {
 	struct shown_frame list[FRAMES_SEEN_MAX];
 	uint32_t count, chosen;
-	size_t bytes; /* of the chosen names */
+	size_t bytes; /* bytes of the chosen names */
 	uint32_t beyond;
 };
 

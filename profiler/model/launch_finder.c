@@ -46,6 +46,18 @@ static uint32_t process_of(const struct launch_finder *f, const struct timeline_
 		       : PLACE_UNKNOWN;
 }
 
+static struct indexed_launch describe(const struct launch_finder *f,
+				      const struct timeline_record *record)
+{
+	return (struct indexed_launch){.start_ns = record->start_ns,
+				       .thread = record->place.number,
+				       .stack = result_record_stack(f->result, record),
+				       .number = (uint32_t)f->added,
+				       .call_ns = record->duration_ns < UINT32_MAX
+							  ? (uint32_t)record->duration_ns
+							  : UINT32_MAX};
+}
+
 /* Reads launches until LAUNCH_FINDER_AHEAD of them are ahead of the caller. */
 static void read_ahead(struct launch_finder *f)
 {
@@ -55,11 +67,9 @@ static void read_ahead(struct launch_finder *f)
 	while (!f->is_at_end && f->added - f->passed <= LAUNCH_FINDER_AHEAD) {
 		more = timeline_reader_next(f->ahead, &record);
 		if (more == 1 && record->kind == TIMELINE_LAUNCH) {
-			f->added++;
 			f->error = launch_index_add(&f->index, process_of(f, record),
-						    record->correlation, record->start_ns,
-						    record->place.number,
-						    result_record_stack(f->result, record));
+						    record->correlation, describe(f, record));
+			f->added++;
 		}
 		if (more < 0)
 			f->error = more;

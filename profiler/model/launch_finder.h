@@ -5,7 +5,7 @@
  * A timeline has a launch where its call returned, so an operation may come first. The finder reads
  * ahead by half of what launch_index.h keeps. So it finds launches up to LAUNCH_FINDER_AHEAD
  * launches before or after the operation. In such an index launches have a place number as their
- * thread.
+ * thread, and are numbered from 0 in the order of the timeline.
  *
  * The result must outlive the finder. Not thread-safe.
  */

@@ -19,14 +19,12 @@ static void begin_generation(struct launch_index *index)
 }
 
 int launch_index_add(struct launch_index *index, uint32_t process, uint32_t correlation,
-		     uint64_t start_ns, uint32_t thread, uint32_t stack)
+		     struct indexed_launch launch)
 {
-	const struct indexed_launch launch = {.key = key_of(process, correlation),
-					      .start_ns = start_ns,
-					      .thread = thread,
-					      .stack = stack};
-	const uint32_t hash = hash_number(launch.key);
-	uint32_t at;
+	uint32_t hash, at;
+
+	launch.key = key_of(process, correlation);
+	hash = hash_number(launch.key);
 
 	if (!correlation)
 		return 0;

@@ -4,18 +4,10 @@
 #include <string.h>
 
 /* longer suffixes first: ".speedscope.json" and ".trace.json" before ".json" */
-const struct writer *const writers[] = {&folded_writer,
-					&svg_writer,
-					&html_writer,
-					&pprof_writer,
-					&speedscope_writer,
-					&otlp_profiles_writer,
-					&perfetto_writer,
-					&chrome_writer,
-					&json_summary_writer,
-					&markdown_writer,
-					&capture_writer,
-					NULL};
+const struct writer *const writers[] = {&folded_writer,   &svg_writer,        &html_writer,
+					&pprof_writer,    &speedscope_writer, &otlp_profiles_writer,
+					&perfetto_writer, &chrome_writer,     &json_summary_writer,
+					&markdown_writer, &capture_writer,    NULL};
 
 const struct writer *writer_with_name(const char *name)
 {

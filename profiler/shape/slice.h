@@ -40,7 +40,7 @@ struct slice_steps {
 	bool has_numbers; /* only those from `first` to `end`, which is excluded */
 	uint32_t first, end;
 	const char *numbers_text;   /* borrowed */
-	struct slice_match name;    /* of the NVTX range that is a step; never a number */
+	struct slice_match name;    /* name of the NVTX range that is a step; never a number */
 	const char *shown;          /* option in place of the above ones, borrowed; or NULL */
 	struct slice_range *ranges; /* in order of time, without overlap; borrowed */
 	uint32_t range_count;

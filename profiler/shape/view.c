@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/shape/rank_waits.h"
-#include "profiler/model/launch_finder.h"
-#include "profiler/model/pseudo_frames.h"
 #include "profiler/model/work_names.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/sorted.h"
@@ -26,8 +23,7 @@ void view_fail(struct view *v, int err)
 
 /* ---- frames and stacks ---- */
 
-/* Returns the number of an own frame with this text, which is interned. */
-static uint32_t add_text(struct view *v, enum frame_class class, const char *text)
+uint32_t view_add_text(struct view *v, enum frame_class class, const char *text)
 {
 	struct frame_info frame = {.class = class, .name = text, .short_name = text};
 	uint32_t at = named_stacks_find_name(&v->stacks, text);
@@ -75,7 +71,7 @@ uint32_t view_add_label(struct view *v, enum frame_class class, const char *labe
 
 	if (!kept && quota_take(&v->memory, FRAME_BYTES))
 		kept = quota_intern(&v->memory, &v->strings, label);
-	return kept ? add_text(v, class, kept) : NONE;
+	return kept ? view_add_text(v, class, kept) : NONE;
 }
 
 /* Returns the stack of a place's frames. */
@@ -95,6 +91,11 @@ static uint32_t group_of(struct view *v, uint32_t place)
 		at = frame == NONE ? named_stacks_rest(&v->stacks) : view_push(v, at, frame);
 	}
 	return at;
+}
+
+uint32_t view_stack_at(struct view *v, uint32_t place, uint32_t stack)
+{
+	return append(v, group_of(v, place), stack);
 }
 
 /* ---- stacks in use ---- */
@@ -177,8 +178,7 @@ static void map_records(struct view *v)
 
 /* ---- rows ---- */
 
-/* Adds to the row of this kind, stack and place of the view. */
-static void add_row(struct view *v, const struct row *row)
+void view_add_row(struct view *v, const struct row *row)
 {
 	const uint32_t key[] = {row->kind, row->stack, row->place};
 	uint32_t at = record_find(&v->rows, &key);
@@ -196,8 +196,8 @@ static void add_row(struct view *v, const struct row *row)
 /* Adds a row of the result, with the view's stack. */
 static void view_row(struct view *v, struct row row)
 {
-	row.stack = append(v, group_of(v, row.place), v->mapped[row.stack]);
-	add_row(v, &row);
+	row.stack = view_stack_at(v, row.place, v->mapped[row.stack]);
+	view_add_row(v, &row);
 }
 
 static bool is_work(const struct frame_info *frame)
@@ -205,7 +205,7 @@ static bool is_work(const struct frame_info *frame)
 	return frame->class == CLASS_GPU_KERNEL || frame->class == CLASS_GPU_WORK;
 }
 
-static bool is_within(const struct view *v, uint32_t kind, uint32_t stack, uint32_t place)
+bool view_has(const struct view *v, uint32_t kind, uint32_t stack, uint32_t place)
 {
 	const struct slice *s = &v->options->slice;
 	const struct result *r = v->base;
@@ -256,261 +256,9 @@ static void view_rows(struct view *v)
 	for (uint32_t i = 0; i < v->base->row_count && !v->error; i++) {
 		const struct row *row = &v->base->rows[i];
 
-		if (is_within(v, row->kind, row->stack, row->place))
+		if (view_has(v, row->kind, row->stack, row->place))
 			view_row(v, *row);
 	}
-}
-
-/* ---- a part of the timeline ---- */
-
-static const enum row_kind row_kinds[TIMELINE_KINDS] = {
-	[TIMELINE_CPU_SAMPLE] = ROW_CPU, [TIMELINE_GPU_OPERATION] = ROW_GPU,
-	[TIMELINE_WAIT] = ROW_WAIT,      [TIMELINE_CALL] = ROW_CALL,
-	[TIMELINE_LAUNCH] = ROW_GPU, /* has no row; checked like an operation */
-};
-
-/* An operation's wait, from its start on; until_ns is 0 without a wait. */
-struct rank_wait {
-	uint64_t until_ns;
-	uint32_t rank;
-};
-
-/* Returns the time that is `ns` after the command's start. */
-static uint64_t at(uint64_t origin_ns, uint64_t ns)
-{
-	return ns < UINT64_MAX - origin_ns ? origin_ns + ns : UINT64_MAX;
-}
-
-/* Returns the time range of --time, or all time. */
-static struct slice_range time_of(const struct view *v)
-{
-	const struct slice *s = &v->options->slice;
-	uint64_t origin = v->base->totals.start_ns;
-
-	if (!s->has_time)
-		return (struct slice_range){0, UINT64_MAX};
-	return (struct slice_range){at(origin, s->from_ns), at(origin, s->to_ns)};
-}
-
-/* Returns what is in both ranges; an empty range if nothing is. */
-static struct slice_range both(struct slice_range a, struct slice_range b)
-{
-	struct slice_range range = {a.from_ns > b.from_ns ? a.from_ns : b.from_ns,
-				    a.to_ns < b.to_ns ? a.to_ns : b.to_ns};
-
-	if (range.to_ns < range.from_ns)
-		range.to_ns = range.from_ns;
-	return range;
-}
-
-/* Cuts a record to a time range. Returns false if nothing is left. `begins`: it begins there. */
-static bool cut(struct timeline_record *record, struct slice_range range, bool *begins)
-{
-	const struct timeline_record whole = *record;
-	uint64_t end = timeline_end_ns(record);
-
-	*begins = record->start_ns >= range.from_ns && record->start_ns < range.to_ns;
-	if (!*begins && (record->start_ns >= range.to_ns || end <= range.from_ns))
-		return false;
-	if (record->start_ns < range.from_ns) {
-		record->start_ns = range.from_ns;
-		record->duration_ns = end - range.from_ns;
-	}
-	if (end > range.to_ns)
-		record->duration_ns = range.to_ns - record->start_ns;
-	if (record->kind == TIMELINE_WAIT) { /* adjoining ranges add up */
-		uint64_t before = record->start_ns - whole.start_ns;
-
-		record->bytes = record->duration_ns -
-				(timeline_off_cpu_until(&whole, before + record->duration_ns) -
-				 timeline_off_cpu_until(&whole, before));
-	}
-	return true;
-}
-
-/* Returns the stack of a wait inside `stack`. */
-static uint32_t push_wait(struct view *v, uint32_t stack, const char *text)
-{
-	const char *kept = intern_string(&v->strings, text);
-
-	if (kept)
-		return view_push(v, stack, add_text(v, CLASS_WAIT, kept));
-	view_fail(v, -ENOMEM);
-	return stack;
-}
-
-/* Returns true if a stack ends in a wait, as one for pages does. */
-static bool is_wait(const struct view *v, uint32_t stack)
-{
-	return stack != RESULT_ROOT &&
-	       v->stacks.frames.list[v->stacks.list[stack].frame].class == CLASS_WAIT;
-}
-
-/* Returns the duration of the record's part before `until_ns`, in ns. */
-static uint64_t part_before(const struct timeline_record *record, uint64_t until_ns)
-{
-	if (until_ns <= record->start_ns)
-		return 0;
-	return until_ns - record->start_ns < record->duration_ns ? until_ns - record->start_ns
-								 : record->duration_ns;
-}
-
-/* Adds a record to its row. Until `wait.until_ns` the record waits for a rank. */
-static void add_record(struct view *v, const struct timeline_record *record, bool begins,
-		       struct rank_wait wait)
-{
-	uint32_t stack = v->mapped[result_record_stack(v->base, record)];
-	struct row row = {.kind = row_kinds[record->kind],
-			  .place = record->place.number,
-			  .count = begins,
-			  .ns = record->duration_ns,
-			  .bytes = begins ? record->bytes : 0};
-	struct row waited = {.kind = ROW_GPU, .place = record->place.number};
-	char text[sizeof(PSEUDO_WAITING_FOR_RANK) + 16];
-
-	if (record->kind == TIMELINE_LAUNCH ||
-	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
-		return; /* such records have no row in a whole run either */
-	if (record->kind == TIMELINE_WAIT) {
-		if (!is_wait(v, stack))
-			stack = push_wait(v, stack, PSEUDO_WAITING);
-		row.ns = timeline_off_cpu_ns(record);
-		row.bytes = 0;
-	}
-	waited.ns = part_before(record, wait.until_ns);
-	row.ns -= waited.ns;
-	row.stack = append(v, group_of(v, record->place.number), stack);
-	add_row(v, &row);
-	if (!waited.ns)
-		return;
-	snprintf(text, sizeof(text), PSEUDO_WAITING_FOR_RANK "%u]", wait.rank);
-	waited.stack = append(v, group_of(v, record->place.number), push_wait(v, stack, text));
-	add_row(v, &waited);
-}
-
-/* Adds a record that is in the part, or a piece of it. */
-static void keep_record(struct view *v, const struct timeline_record *whole,
-			const struct timeline_record *piece, bool begins, struct rank_wait wait)
-{
-	const struct timeline_shape *shape;
-	struct timeline_record record = *piece;
-
-	if (slice_is_of_time(&v->options->slice))
-		add_record(v, &record, begins, wait);
-	v->uses_place[record.place.number] = true;
-	shape = timeline_shape(v->base->timeline, whole->shape);
-	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
-	timeline_add(v->timeline, &record); /* the timeline counts losses */
-}
-
-/* Adds the piece of a record that is in a time range. */
-static void view_piece(struct view *v, const struct timeline_record *record,
-		       struct slice_range range, struct rank_wait wait)
-{
-	struct timeline_record piece = *record;
-	bool begins;
-
-	if (cut(&piece, range, &begins))
-		keep_record(v, record, &piece, begins, wait);
-}
-
-/* Returns whether a record belongs to the step that launched it, and not to that of its time. */
-static bool is_launched(const struct timeline_record *record)
-{
-	return record->kind == TIMELINE_LAUNCH || record->kind == TIMELINE_GPU_OPERATION;
-}
-
-static void view_record(struct view *v, const struct timeline_record *record, uint64_t launched_ns,
-			struct rank_wait wait)
-{
-	const struct slice_steps *steps = &v->options->slice.steps;
-	const struct slice_range time = time_of(v);
-
-	if (record->place.number >= v->base->place_count) {
-		view_fail(v, -EIO);
-		return;
-	}
-	if (!is_within(v, row_kinds[record->kind], result_record_stack(v->base, record),
-		       record->place.number))
-		return;
-	if (!slice_is_of_time(&v->options->slice)) {
-		keep_record(v, record, record, true, wait);
-	} else if (!slice_has_steps(&v->options->slice)) {
-		view_piece(v, record, time, wait);
-	} else if (is_launched(record)) {
-		if (slice_has_moment(steps, launched_ns))
-			view_piece(v, record, time, wait);
-	} else {
-		uint64_t end = timeline_end_ns(record);
-
-		for (uint32_t i = slice_range_after(steps, record->start_ns);
-		     i < steps->range_count && (steps->ranges[i].from_ns < end ||
-						steps->ranges[i].from_ns <= record->start_ns);
-		     i++)
-			view_piece(v, record, both(steps->ranges[i], time), wait);
-	}
-}
-
-/* What is known of records from others of the timeline. */
-struct record_links {
-	struct rank_waits *waits;       /* NULL unless ranks are merged */
-	struct launch_finder *launches; /* NULL unless steps are chosen */
-};
-
-/* Returns false, with the error set, if they cannot be found. */
-static bool find_links(struct view *v, struct record_links *links)
-{
-	const struct slice *s = &v->options->slice;
-
-	*links = (struct record_links){.waits = NULL};
-	if (slice_is_of_time(s) && v->base->rank_count &&
-	    !(links->waits = rank_waits_new(v->base, &v->memory)))
-		view_fail(v, -errno);
-	if (!v->error && slice_has_steps(s) && !(links->launches = launch_finder_new(v->base)))
-		view_fail(v, -errno);
-	return !v->error;
-}
-
-/* Views the record with this number. Operations with an unknown launch count as launched at once.
- */
-static void view_linked(struct view *v, struct record_links *links, uint64_t number,
-			const struct timeline_record *record)
-{
-	struct rank_wait wait = {.until_ns = 0};
-	uint64_t ns = links->waits ? rank_waits_next(links->waits, number, &wait.rank) : 0;
-	const struct indexed_launch *launch =
-		links->launches ? launch_finder_next(links->launches, record) : NULL;
-
-	if (ns)
-		wait.until_ns = record->start_ns + ns;
-	view_record(v, record, launch ? launch->start_ns : record->start_ns, wait);
-	if (links->launches && launch_finder_error(links->launches))
-		view_fail(v, launch_finder_error(links->launches));
-}
-
-static void view_timeline(struct view *v, const char *folder)
-{
-	struct timeline_reader *reader = timeline_reader_new(v->base->timeline);
-	const struct timeline_record *record;
-	struct record_links links = {.waits = NULL};
-	int err = 0;
-
-	v->timeline = timeline_new(folder, NULL);
-	if (!v->timeline)
-		view_fail(v, -errno);
-	if (!reader)
-		view_fail(v, -ENOMEM);
-	if (!v->error)
-		find_links(v, &links);
-	for (uint64_t i = 0; !v->error && (err = timeline_reader_next(reader, &record)) > 0; i++)
-		view_linked(v, &links, i, record);
-	rank_waits_free(links.waits);
-	launch_finder_free(links.launches);
-	if (err < 0)
-		view_fail(v, err);
-	timeline_reader_free(reader);
-	if (v->timeline)
-		timeline_finish(v->timeline);
 }
 
 /* ---- stacks and processes that are left ---- */
@@ -770,24 +518,6 @@ static void drop_memory_of_building(struct view *v)
 	v->progress = NULL;
 }
 
-/* Sets the shown time range: from the first to the last step, within --time; or a mean step. */
-static void show_time(struct view *v)
-{
-	const struct slice *s = &v->options->slice;
-	struct slice_range range = time_of(v);
-
-	if (s->steps.range_count)
-		range = both(range,
-			     (struct slice_range){s->steps.ranges[0].from_ns,
-						  s->steps.ranges[s->steps.range_count - 1].to_ns});
-	if (v->options->step_count)
-		range.to_ns =
-			range.from_ns + (range.to_ns - range.from_ns) / v->options->step_count;
-	v->result.shown_from_ns = range.from_ns;
-	v->result.shown_to_ns = range.to_ns;
-	v->result.is_by_launch = slice_has_steps(s) && !s->has_time;
-}
-
 static void build(struct view *v, const char *folder)
 {
 	bool is_part = slice_is_part(&v->options->slice);
@@ -803,7 +533,7 @@ static void build(struct view *v, const char *folder)
 	if (!v->base->timeline && slice_is_of_time(&v->options->slice))
 		view_fail(v, -ENODATA);
 	if (!v->error && is_part && v->base->timeline)
-		view_timeline(v, folder);
+		view_part_of_timeline(v, folder);
 	if (!v->error && !slice_is_of_time(&v->options->slice))
 		view_rows(v);
 	if (!v->error && v->options->step_count)
@@ -832,7 +562,7 @@ static void build(struct view *v, const char *folder)
 	v->result.is_part |= slice_is_part(&v->options->slice);
 	v->result.totals.shown = v->shown && v->shown[0] ? v->shown + 1 : NULL;
 	if (slice_is_of_time(&v->options->slice))
-		show_time(v);
+		view_show_time(v);
 	v->text_result = v->result;
 	if (v->named)
 		v->text_result.frames = v->named;

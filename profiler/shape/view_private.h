@@ -2,7 +2,8 @@
 /*
  * Shares a view under way among its own files:
  *
- *	view.c       places, rows, a part of the timeline, names
+ *	view.c       places, rows, names
+ *	view_part.c  a part of the timeline, and its rows
  *	view_fold.c  folding and trimming
  */
 #ifndef PROFILER_SHAPE_VIEW_PRIVATE_H
@@ -66,6 +67,24 @@ uint32_t view_push(struct view *view, uint32_t outer, uint32_t frame);
 
 /* Returns the number of an own frame with this text; VIEW_NONE if the quota is exceeded. */
 uint32_t view_add_label(struct view *view, enum frame_class class, const char *label);
+
+/* Returns the number of an own frame with this text, which is interned. */
+uint32_t view_add_text(struct view *view, enum frame_class class, const char *text);
+
+/* Returns a stack of the view inside the frames of a place (--by). */
+uint32_t view_stack_at(struct view *view, uint32_t place, uint32_t stack);
+
+/* Adds to the row of this kind, stack and place of the view. */
+void view_add_row(struct view *view, const struct row *row);
+
+/* Returns whether the slice has rows of a kind, with a stack of the result and a place. */
+bool view_has(const struct view *view, uint32_t kind, uint32_t stack, uint32_t place);
+
+/* Makes the timeline of a part, and its rows if the part is of a time or of steps. */
+void view_part_of_timeline(struct view *view, const char *folder);
+
+/* Sets the shown time range: from the first to the last step, within --time; or a mean step. */
+void view_show_time(struct view *view);
 
 /* Decides the fate of each frame of the result, for --my-code and --trim-to. */
 void view_fold_begin(struct view *view);

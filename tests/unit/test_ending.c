@@ -222,7 +222,7 @@ static void without_a_verdict_the_reason_is_said_of_a_gpu_program(void **state)
 	struct bench *b = *state;
 
 	b->findings.unknown = "too much work to look at";
-	add_finding(b, FINDING_MEMORY, "Memory peaks at 3 GiB", NULL);
+	add_finding(b, FINDING_TINY, "Memory peaks at 3 GiB", NULL);
 	assert_string_equal(report(b), "python3 train.py: ran 14.6 s, exit 0\n"
 				       "  Memory peaks at 3 GiB\n");
 	add_work(b, CLASS_GPU_KERNEL, "launch", "gemm", 3, 2 * MS);

@@ -5,7 +5,11 @@
 
 static void add(struct launch_index *index, uint32_t process, uint32_t correlation, uint64_t ns)
 {
-	assert_int_equal(launch_index_add(index, process, correlation, ns, 7, correlation + 1), 0);
+	assert_int_equal(launch_index_add(index, process, correlation,
+					  (struct indexed_launch){.start_ns = ns,
+								  .thread = 7,
+								  .stack = correlation + 1}),
+			 0);
 }
 
 static void test_finds_by_process_and_correlation(void **state)
