@@ -144,7 +144,7 @@ struct division {
 	struct pool *pools;                        /* by site of the schedule: host code */
 	RECORD_SET(struct pooled_sample) pooled;
 	const bool *is_own;  /* by frame of the result */
-	double loader_share; /* of host code, by rows of --idle; below 0: unknown */
+	double loader_share; /* loaders' share of host code, by rows of --idle; below 0: unknown */
 	bool has_failed;
 };
 
@@ -430,7 +430,7 @@ static void name_host_code(struct division *d)
 /* The waits of a thread that end after a gap began. */
 struct gap_waits {
 	uint64_t first, to; /* in the waits */
-	uint64_t ns;        /* of the gap */
+	uint64_t ns;        /* their time in the gap */
 	bool has_any;       /* also one that ended just as the gap began */
 };
 

@@ -22,8 +22,8 @@
  * Host code is named by CPU samples of the launching thread in such gaps. A sample stands for at
  * most a probable time, as in idle_gaps.h. Time without samples is off the CPU, or too short for
  * samples: it is charged to the launch that ended the gap. With --idle, rows of idle GPUs tell what
- * the thread did. Host code is a loader if its stack has a known loader of data, or a function of
- * the user's own that is called like one (loader_names.h).
+ * the thread did. Host code is a loader if a known library that loads data is in its stack, or a
+ * function of the user's own with such a name (loader_names.h).
  *
  * All uses of a device add up to the time range, to the nanosecond.
  */
@@ -68,7 +68,7 @@ struct device_time {
 /* Idle time of one use, by a stack of the result. */
 struct idle_site {
 	uint32_t use;   /* enum device_use */
-	uint32_t stack; /* of samples in the gaps, or of the launch that ended them */
+	uint32_t stack; /* stack of samples in the gaps, or of the launch that ended them */
 	uint32_t is_sampled;
 	uint32_t unused;
 	uint64_t count; /* gaps, also those whose time is sampled; if is_sampled, samples */

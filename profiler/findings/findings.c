@@ -57,12 +57,12 @@ const char *verdict_word(const struct verdict *verdict)
 	}
 }
 
-/* What the findings are made of. */
+/* The sources of the findings. */
 struct making {
 	struct findings *findings;
 	const struct result *result;
 	struct hot_spots *spots;
-	uint64_t from_ns, to_ns; /* of the result */
+	uint64_t from_ns, to_ns; /* the result's time range */
 };
 
 /* ---- texts ---- */

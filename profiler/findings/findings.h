@@ -7,8 +7,9 @@
  * not certain is no finding. What a run did not measure is unknown, and the finding says which
  * option measures it.
  *
- * The verdict names what limits the steady part of the run: the time from the first step after
- * warm-up to the end of the last one, or, without steps, from the first GPU work to the last. It is
+ * The verdict names what limits the steady part of the run. That part is from the first step after
+ * warm-up to the end of the last one. Without steps it is from the first GPU work to the last. The
+ * verdict is
  * the largest loss of GPU time, if that is at least VERDICT_SHARE_MIN percent of the steady part
  * and clear of the second; else "mixed". A GPU without such losses computes.
  *
@@ -52,17 +53,17 @@ struct finding {
 	enum finding_kind kind;
 	const char *claim;       /* one sentence, with numbers and units */
 	const char *certainty;   /* "measured", "sampled: +-3 %", "derived from ..." */
-	const char *next;        /* what to run to look closer; NULL: nothing */
+	const char *next;        /* a command or option that looks closer; NULL: none */
 	uint64_t from_ns, to_ns; /* the time that it rests on */
 };
 
-/* What limits the steady part of a run. */
+/* Kinds of verdicts on the steady part of a run. */
 enum verdict_kind {
 	VERDICT_UNKNOWN,
 	VERDICT_NO_WORK,   /* no GPU worked */
 	VERDICT_COMPUTING, /* no loss is large */
 	VERDICT_START_UP,  /* none is large, and start-up takes much of the run */
-	VERDICT_LOSS,      /* of `use` */
+	VERDICT_LOSS,      /* a loss: `use` */
 	VERDICT_MIXED,     /* no loss is clear of the second */
 };
 
@@ -89,8 +90,8 @@ struct findings {
 	const char *no_steps;                 /* why there are none; NULL if there are */
 	uint64_t first_work_ns, last_work_ns; /* both 0 without GPU work */
 	uint64_t steady_from_ns, steady_to_ns;
-	struct device_times whole, steady; /* of the run, and of the steady part */
-	struct idle_causes causes;         /* of the steady part */
+	struct device_times whole, steady; /* the run, and its steady part */
+	struct idle_causes causes;         /* idle time of the steady part */
 };
 
 /*

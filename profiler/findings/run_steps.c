@@ -51,7 +51,7 @@ static void find_main_series(struct step_list *steps)
 	steps->list[0] = first;
 }
 
-/* How launches are told apart when steps are looked for. */
+/* Details that tell launches apart when steps are looked for. */
 enum token_detail { BY_STACK, BY_KERNEL, BY_WAIT, TOKEN_DETAILS };
 
 /* Numbers launches that are alike in this detail. Returns NULL if out of memory. */

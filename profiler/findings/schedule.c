@@ -245,7 +245,7 @@ struct operation_reading {
 	bool *is_nccl;            /* by frame */
 	struct rank_waits *waits; /* NULL unless ranks are merged */
 	uint64_t to_ns;           /* the end of the result's time */
-	uint64_t number, next;    /* of the record, and of the next one */
+	uint64_t number, next;    /* positions of the record, and of the next one */
 };
 
 /* Finds the devices. Equal devices of several processes are one. */

@@ -28,7 +28,7 @@ struct schedule_thread {
 	uint32_t process, tid;
 };
 
-/* Launches of the same work from the same stack. */
+/* Launches of one kind of work from one stack. */
 struct schedule_token {
 	uint32_t stack;     /* a number of the launch's stack without ranges of NVTX */
 	uint32_t frame;     /* the kernel; SCHEDULE_NO_FRAME: a graph, or unknown */
@@ -53,7 +53,7 @@ int launch_schedule_read(struct launch_schedule *schedule, const struct result *
 void launch_schedule_release(struct launch_schedule *schedule);
 
 /*
- * What an operation is for a GPU. Sets and migrations count as copies. In merged runs, the part of
+ * Uses of a GPU by an operation. Sets and migrations count as copies. In merged runs, the part of
  * a collective that waits for another rank is an operation of its own.
  */
 enum work_use { WORK_COMPUTES, WORK_COMMUNICATES, WORK_COPIES, WORK_WAITS, WORK_USES };

@@ -41,6 +41,7 @@ enum {
 	VARIANTS = 8,
 	TUNED_STEPS = 4,
 	TINY_NS = 1000,
+	CALL_NS = 5000,
 	GAP_NS = 100000,
 	LAST_NS = 300000
 };
@@ -244,12 +245,22 @@ NOINLINE static void async_copy_step(unsigned)
 
 /* ---- launches ---- */
 
+/* Takes the time of a framework for one call. */
+NOINLINE static void set_arguments()
+{
+	uint64_t until = truth::now() + CALL_NS;
+
+	while (truth::now() < until)
+		;
+}
+
 /* Launches kernels that end before the next one comes. Returns how long the GPU was idle. */
 NOINLINE static uint64_t launch_tiny(unsigned count)
 {
 	uint64_t idle = 0, end;
 
 	for (unsigned i = 0; i < count; i++) {
+		set_arguments();
 		end = truth::last().end;
 		GPU_CHECK(GPU_LAUNCH(stream, TINY_NS, pointwise));
 		truth::phase(truth::LAUNCHING);
@@ -275,7 +286,7 @@ NOINLINE static void finish_step()
 NOINLINE static void launching_step(unsigned)
 {
 	static uint64_t idle_ns; /* of a typical step */
-	unsigned count = options.dose * 40;
+	unsigned count = options.dose * 20;
 	uint64_t useful = useful_ns(), idle = launch_tiny(count),
 		 others = count * TINY_NS + LAST_NS;
 
