@@ -22,8 +22,8 @@
  * Host code is named by CPU samples of the launching thread in such gaps. A sample stands for at
  * most a probable time, as in idle_gaps.h. Time without samples is off the CPU, or too short for
  * samples: it is charged to the launch that ended the gap. With --idle, rows of idle GPUs tell what
- * the thread did. Host code is a loader if a known library that loads data is in its stack, or a
- * function of the user's own with such a name (loader_names.h).
+ * the thread did. Code of a known library that loads data is a loader. So is a function of the
+ * user's own with such a name (loader_names.h).
  *
  * All uses of a device add up to the time range, to the nanosecond.
  */

@@ -27,8 +27,9 @@ struct thread_steps {
 	uint32_t begin, end; /* the loop's first launch, and the last one of the last step */
 	uint64_t covered, launches;
 	uint64_t median_ns;
+	double weight;   /* weight of the signs that tell where steps begin */
 	uint32_t leader; /* index of the steps that lead the series, maybe in several hops */
-	uint32_t last;   /* of a leader: the series' last launch */
+	uint32_t last;   /* a leader has the series' last launch */
 };
 
 struct finder {
@@ -114,6 +115,7 @@ static bool add_steps(struct finder *f, const struct step_sequence *s, const str
 		.count = starts->count,
 		.begin = step_launch_at(s, starts->begin),
 		.end = step_launch_at(s, starts->end),
+		.weight = starts->weight,
 		.covered = loop->covered,
 		.launches = loop->launches,
 		.leader = f->list_count++,
@@ -126,7 +128,9 @@ static bool add_steps(struct finder *f, const struct step_sequence *s, const str
 static int examine_thread(struct finder *f, const uint32_t *order, uint32_t count)
 {
 	struct step_sequence s = {.launches = f->launches,
+				  .launch_count = f->count,
 				  .process_of = f->process_of,
+				  .thread_count = f->thread_count,
 				  .order = order,
 				  .count = count};
 	struct step_starts starts = {0};
@@ -256,11 +260,12 @@ static bool has_steady_phase(uint64_t *phases, uint32_t count, uint64_t period)
 }
 
 /*
- * Returns whether each step of `outer` has as many steps of `inner`, in a steady phase. If these
- * are several, they have to be alone, as the backward passes of accumulated gradients are.
+ * Returns how many steps of `inner` each step of `outer` has, in a steady phase; 0 if the number
+ * varies. If these are several, they have to be alone, as the backward passes of accumulated
+ * gradients are.
  */
-static bool step_together(const struct finder *f, const struct thread_steps *outer,
-			  const struct thread_steps *inner)
+static uint32_t step_together(const struct finder *f, const struct thread_steps *outer,
+			      const struct thread_steps *inner)
 {
 	uint64_t counts[SAMPLES], sorted[SAMPLES], phases[SAMPLES], usual;
 	uint32_t steps = outer->count - 1, sampled = steps < SAMPLES ? steps : SAMPLES;
@@ -269,7 +274,7 @@ static bool step_together(const struct finder *f, const struct thread_steps *out
 	/* quickly, for there may be many threads */
 	if (inner->count + 1 < outer->count / 10 * 9 || inner->starts[0] > outer->end ||
 	    inner->end < outer->starts[0])
-		return false;
+		return 0;
 	for (uint32_t i = 0; i < sampled; i++) {
 		uint32_t at = (uint32_t)((uint64_t)i * steps / sampled);
 		uint32_t from = count_before(inner->starts, inner->count, outer->starts[at]);
@@ -287,8 +292,8 @@ static bool step_together(const struct finder *f, const struct thread_steps *out
 		same += counts[i] == usual;
 	if (usual == 0 || 10 * same < 9 * sampled ||
 	    !has_steady_phase(phases, phase_count, inner->median_ns))
-		return false;
-	return usual == 1 || share_alone(outer, inner) >= 0.9;
+		return 0;
+	return usual == 1 || share_alone(outer, inner) >= 0.9 ? (uint32_t)usual : 0;
 }
 
 /* Returns in how many steps the thread launches again after the other thread's last launch. */
@@ -308,7 +313,8 @@ static uint32_t count_wrapped(const struct thread_steps *t, const struct thread_
 
 /*
  * Returns whether `a` begins the steps that it makes together with `b`. The thread that launches
- * before and after the other one does. Else it is the one that launched first.
+ * before and after the other one does. If both do, where steps begin is wrong for one of them. If
+ * neither does, it is the one that launched first.
  */
 static bool begins_steps(const struct thread_steps *a, const struct thread_steps *b)
 {
@@ -316,6 +322,8 @@ static bool begins_steps(const struct thread_steps *a, const struct thread_steps
 
 	if ((around_b > 50) != (around_a > 50))
 		return around_b > 50;
+	if (around_b > 50 && a->weight != b->weight)
+		return a->weight > b->weight;
 	return a->begin < b->begin;
 }
 
@@ -329,17 +337,35 @@ static int by_process_and_count(const void *a, const void *b)
 	return order ? order : compare_numbers(x->thread, y->thread);
 }
 
+/*
+ * Keeps the steps of `t` in which `other` begins a step. So an evaluation, which has no backward
+ * pass, goes with the step before it.
+ */
+static void keep_common(struct thread_steps *t, const struct thread_steps *other)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		uint32_t end = i + 1 < t->count ? t->starts[i + 1] : STEP_NONE;
+		uint32_t before = count_before(other->starts, other->count, t->starts[i]);
+
+		if (before < other->count && other->starts[before] < end)
+			t->starts[kept++] = t->starts[i];
+	}
+	t->count = kept;
+}
+
 /* Adds thread `at` to the series of `leader`. Returns which of the two leads it from now on. */
-static uint32_t unite(struct finder *f, uint32_t leader, uint32_t at)
+static uint32_t unite(struct finder *f, uint32_t leader, uint32_t at, bool is_one_to_one)
 {
 	struct thread_steps *t = f->list;
-	bool is_inner = t[at].count > t[leader].count + t[leader].count / 10 + 1;
 
-	if (is_inner || begins_steps(&t[leader], &t[at])) {
+	if (!is_one_to_one || begins_steps(&t[leader], &t[at])) {
 		t[at].leader = leader;
 		return leader;
 	}
 	t[leader].leader = at;
+	keep_common(&t[at], &t[leader]);
 	return at;
 }
 
@@ -351,15 +377,16 @@ static void join_threads(struct finder *f)
 	if (f->list_count > 0)
 		qsort(f->list, f->list_count, sizeof(*f->list), by_process_and_count);
 	for (uint32_t i = 0; i < f->list_count; i++) {
-		uint32_t k = 0;
+		uint32_t k = 0, together = 0;
 
 		f->list[i].leader = i;
 		if (i > 0 && f->list[i].process != f->list[i - 1].process)
 			leader_count = 0;
-		while (k < leader_count && !step_together(f, &f->list[leaders[k]], &f->list[i]))
+		while (k < leader_count &&
+		       !(together = step_together(f, &f->list[leaders[k]], &f->list[i])))
 			k++;
 		if (k < leader_count)
-			leaders[k] = unite(f, leaders[k], i);
+			leaders[k] = unite(f, leaders[k], i, together == 1);
 		else if (leader_count < COMPARED_MAX)
 			leaders[leader_count++] = i;
 	}
@@ -374,7 +401,7 @@ static void join_threads(struct finder *f)
 
 /* ---- series ---- */
 
-/* Counts the leading steps that took much longer than half of the steps, and than nine of ten. */
+/* Counts the leading steps that took much longer than half of the steps, and than three of four. */
 static uint32_t count_warm_up(const struct step_series *series)
 {
 	uint64_t times[SAMPLES];
@@ -388,7 +415,7 @@ static uint32_t count_warm_up(const struct step_series *series)
 	}
 	qsort(times, sampled, sizeof(*times), sorted_compare);
 	much = larger_of(saturated_sum(times[sampled / 2], times[sampled / 2] / 2),
-			 times[(uint64_t)sampled * 9 / 10 - (sampled < 10)]);
+			 times[(uint64_t)sampled * 3 / 4]);
 	while (warm_up < count / 2 &&
 	       time_between(series->starts_ns[warm_up], series->starts_ns[warm_up + 1]) > much)
 		warm_up++;

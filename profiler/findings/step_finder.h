@@ -3,22 +3,27 @@
  * Finds the steps of a program: the work that it does again and again, such as training steps,
  * tokens or requests.
  *
- * The input is the order of launches. Each launch has a token, which is equal for launches of the
- * same work from the same stack. Steps are the outermost level of repetition that fulfils all of
- * these:
+ * The input is the order of launches. Each launch has a token. Launches of equal work from equal
+ * stacks have equal tokens. Steps are the outermost level of repetition that fulfils all of these:
  *  - it repeats at least STEPS_MIN times;
- *  - the steps are alike: in most of them most launches are those of a typical step, and their wall
- *    times do not scatter like those of random arrivals;
- *  - the steps have at least STEPS_COVERED_MIN percent of the launches from the first step to the
- *    last one's end, and of all launches of the thread after its start-up.
- * A step may have a few launches of its own, a varying number of repetitions inside, and other work
- * between steps, such as an evaluation after an epoch. Random orders have no steps.
+ *  - most steps are alike: most of their launches are those of a typical step;
+ *  - the wall times of steps do not scatter like those of random arrivals: half of them are within
+ *    45 percent of their median;
+ *  - launches of a typical step are at least STEPS_COVERED_MIN percent of those from the first step
+ *    to the last one's end, and of those after the start-up. A start-up of more than 4096 launches
+ *    may not be longer than the rest.
+ * A step may have a few launches of its own. It may have a varying number of repetitions inside.
+ * Other work may be done between steps, such as an evaluation after an epoch. Random orders have no
+ * steps. A level that adds a few launches to each 9 or more steps is none: such launches are a
+ * report, or the reading of the loss.
  *
- * A step begins with the first launch of its loop's body, not at an arbitrary point of the cycle.
+ * A step begins with the first launch of its loop's body, not at an arbitrary point of the cycle
+ * (step_phase.h). Incomplete steps at the start and the end of the run are left out.
  *
  * Each thread is examined by itself. Threads of a process that step together, one step of one in
- * each step of the other, are one series: that of the thread which begins each step. So the threads
- * on which PyTorch runs the backward pass belong to the series of the main thread. Independent
+ * each step of the other, are one series: that of the thread that begins each step. So the threads
+ * on which PyTorch runs the backward pass belong to the series of the main thread. A step may have
+ * several backward passes. Launches of all threads count for the coverage of a series. Independent
  * loops of several threads are several series.
  *
  * Pure: no I/O, no clock, no names. Times are in ns, of one clock.
@@ -59,8 +64,10 @@ struct step_list {
 
 /*
  * Finds the steps. `launches` are in order of time. `process_of` has the process of each of
- * `thread_count` threads. Takes time proportional to the number of launches. Returns 0, or -ENOMEM
- * with an empty list. The caller calls step_list_release().
+ * `thread_count` threads; launches of other threads are left out. Takes time proportional to the
+ * number of launches, and for each at most 12 bytes if tokens are small numbers. Returns 0, or
+ * -ENOMEM with an empty list: also for more than 2^31 launches. The caller calls
+ * step_list_release().
  */
 int steps_find(const struct step_launch *launches, uint64_t count, const uint32_t *process_of,
 	       uint32_t thread_count, struct step_list *steps);

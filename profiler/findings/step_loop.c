@@ -12,15 +12,25 @@
 #define TIME_SAMPLES 4095u /* times of segments that do */
 #define NESTED_MAX 65536u  /* segments in which inner anchors are counted */
 #define CANDIDATES_MAX (1u << 20)
-#define JUDGED_MAX 96u
-#define GROUP_JUDGED_MAX 3u /* of candidates that are as frequent */
-#define START_UP_MAX 4096u  /* launches that may be more than those of the steps */
-#define RANDOM_SHARE 0.7    /* of the scatter of random gaps: more is random */
+#define TRIED_MAX 96u
+#define BUDGET_MIN (UINT64_C(1) << 25) /* launches that are examined in any case */
+#define START_UP_MAX 4096u             /* launches that may be more than those of the steps */
+/* median deviation of times, as a share of their median: 0.69 of random ones, 0.47 of two */
+#define SCATTER_MAX 0.45
+#define SCATTER_OF_TWO_MAX 0.25
+#define PREDICTABLE 0.3 /* share of launches that the one before tells */
+
+/* share of the scatter of random numbers: more is random */
+#define RANDOM_GAPS 0.7
 #define RANDOM_NESTING 0.8
-#define SURE 1.5             /* standard deviations between a loop and a random order */
-#define SURE_OF_FEW_STABLE 3 /* where most of a step varies */
-#define SURE_OF_RANDOM 5
+#define RANDOM_NESTING_OF_PAIR 0.4
+
+/* standard deviations between the scatter of a loop and that of a random order */
+#define SURE 1.5
 #define SURE_OF_NESTING 2.5
+#define SURE_OF_FEW_STABLE 3 /* most launches of a step vary */
+#define SURE_OF_ANCHOR_ALONE 4.5
+#define SURE_OF_UNPREDICTABLE 5
 
 /* A token or a pair that occurs regularly. */
 struct candidate {
@@ -40,8 +50,12 @@ struct search {
 	uint32_t *follower; /* by token: how often the token follows that follows most often */
 	uint32_t *pairs;    /* positions of a token, by the token that follows */
 	uint32_t pair_capacity;
-	uint64_t *times; /* TIME_SAMPLES, or NESTED_MAX */
-	uint64_t budget; /* launches that may be examined yet */
+	uint64_t *times;                      /* TIME_SAMPLES, or NESTED_MAX */
+	uint64_t budget;                      /* launches that may be examined yet */
+	struct step_loop accepted[TRIED_MAX]; /* in the order of their counts, without anchors */
+	uint32_t accepted_count;
+	uint32_t tried[TRIED_MAX]; /* candidates */
+	uint32_t tried_count;
 	struct step_loop best;
 };
 
@@ -75,7 +89,7 @@ static bool consider(struct search *s, uint32_t token, uint32_t next, const uint
 	}
 	scatter = step_scatter(gaps, sampled, &mean);
 	random = step_random_scatter(s->random, mean);
-	if (scatter > RANDOM_SHARE * random ||
+	if (scatter > RANDOM_GAPS * random ||
 	    (scatter > 0 && step_regularity(s->random, scatter, mean, count - 1) < SURE))
 		return true;
 	if (!array_make_room(&s->candidates, s->count, &s->capacity, sizeof(*s->candidates)))
@@ -156,6 +170,16 @@ static bool consider_pairs_of(struct search *s, uint32_t token)
 		from = to;
 	}
 	return true;
+}
+
+/* Returns whether launches tell the next ones so seldom that there is no order in the sequence. */
+static bool is_without_order(const struct search *s)
+{
+	uint64_t followed = 0;
+
+	for (uint32_t token = STEP_RARE + 1; token < s->sequence->token_count; token++)
+		followed += s->follower[token];
+	return followed < s->sequence->count / 10;
 }
 
 static bool find_candidates(struct search *s)
@@ -246,19 +270,21 @@ static void find_typical(struct step_loop *loop, uint32_t *tokens)
 		}
 	}
 	loop->typical = 0;
+	loop->weight = 0;
 	for (uint32_t token = STEP_RARE + 1; token < token_count; token++) {
 		struct step_token_use *use = &loop->uses[token];
 
 		use->is_typical = 2 * use->segments >= samples && use->segments > 0;
 		use->is_stable = use->is_typical && 10 * use->same >= 8 * samples;
 		loop->typical += use->is_typical;
+		loop->weight += use->is_typical ? use->segments : 0;
 	}
 }
 
 /* A segment as the loop sees it. */
 struct segment {
 	uint32_t launches; /* typical ones */
-	uint32_t tokens;   /* of the typical ones, that it has */
+	uint64_t weight;   /* weight of the typical tokens that it has */
 	bool is_whole;     /* has most of the typical tokens */
 	bool is_alike;     /* is whole, and has little else */
 };
@@ -275,10 +301,10 @@ static struct segment examine(struct step_loop *loop, uint32_t segment)
 		if (!use->is_typical)
 			continue;
 		seen.launches++;
-		seen.tokens += use->stamp != loop->stamp;
+		seen.weight += use->stamp != loop->stamp ? use->segments : 0;
 		use->stamp = loop->stamp;
 	}
-	seen.is_whole = 10 * (uint64_t)seen.tokens >= 7 * (uint64_t)loop->typical;
+	seen.is_whole = 10 * seen.weight >= 7 * loop->weight;
 	seen.is_alike = seen.is_whole && 2 * (uint64_t)seen.launches >= to - from;
 	return seen;
 }
@@ -290,22 +316,22 @@ static struct segment examine(struct step_loop *loop, uint32_t segment)
 static bool has_alike_samples(struct step_loop *loop)
 {
 	uint32_t samples = step_loop_samples(loop), alike = 0, lengths[STEP_SAMPLES];
-	uint64_t tokens = 0;
+	uint64_t weight = 0;
 
 	for (uint32_t i = 0; i < samples; i++) {
 		struct segment seen = examine(loop, step_loop_sample(loop, i));
 
 		alike += seen.is_alike;
-		tokens += seen.tokens;
+		weight += seen.weight;
 		lengths[i] = seen.launches;
 	}
 	qsort(lengths, samples, sizeof(*lengths), sorted_compare_32);
 	loop->length = lengths[samples / 2];
 	return 4 * alike >= 3 * samples && loop->length > 0 &&
-	       100 * tokens >= 85 * (uint64_t)loop->typical * samples;
+	       100 * weight >= 85 * loop->weight * samples;
 }
 
-/* Returns the share of a typical segment that is the same in nearly all. */
+/* Returns the share of a typical segment that does not vary. */
 static double stable_share(const struct step_loop *loop)
 {
 	uint64_t stable = 0;
@@ -392,7 +418,8 @@ static uint64_t time_of(const struct step_loop *loop, uint32_t segment)
  * Returns whether long pauses are regular if they are a third of the run: both their times and the
  * times between them. `median` is that of the times of segments.
  */
-static bool has_regular_pauses(const struct step_loop *loop, uint64_t median, uint64_t *times)
+static bool has_regular_pauses(const struct step_loop *loop, const struct step_random *random,
+			       uint64_t median, uint64_t *times)
 {
 	double all = 0, paused = 0;
 	uint32_t pauses = 0, before = 0, most = TIME_SAMPLES / 2;
@@ -416,43 +443,58 @@ static bool has_regular_pauses(const struct step_loop *loop, uint64_t median, ui
 	}
 	if (paused * 3 < all || pauses < STEPS_MIN)
 		return true;
-	return step_times_regular(times, pauses) && step_times_regular(between + 1, pauses - 1);
+	return step_times_regular(random, times, pauses, SCATTER_MAX) &&
+	       step_times_regular(random, between + 1, pauses - 1, SCATTER_MAX);
 }
 
-static bool has_regular_times(const struct step_loop *loop, uint64_t *times)
+/* Samples the times of so many segments in a row. Returns how many times there are. */
+static uint32_t sample_times(const struct step_loop *loop, uint32_t row, uint64_t *times)
 {
-	uint32_t segments = loop->last - loop->first;
-	uint32_t sampled = segments < TIME_SAMPLES ? segments : TIME_SAMPLES;
+	uint32_t rows = (loop->last - loop->first) / row;
+	uint32_t sampled = rows < TIME_SAMPLES ? rows : TIME_SAMPLES;
+
+	for (uint32_t i = 0; i < sampled; i++) {
+		uint32_t at = loop->first + row * (uint32_t)((uint64_t)i * rows / sampled);
+
+		times[i] = step_time_between(loop->sequence, loop->anchors[at],
+					     loop->anchors[at + row]);
+	}
+	return sampled;
+}
+
+/*
+ * Returns whether times scatter less than those between random arrivals. Long and short segments
+ * may alternate, as those of two backward passes in each step do: two together are as long then.
+ */
+static bool has_regular_times(const struct step_loop *loop, const struct step_random *random,
+			      uint64_t *times)
+{
+	uint32_t sampled = sample_times(loop, 1, times);
 	uint64_t median;
 
-	for (uint32_t i = 0; i < sampled; i++)
-		times[i] =
-			time_of(loop, loop->first + (uint32_t)((uint64_t)i * segments / sampled));
 	qsort(times, sampled, sizeof(*times), sorted_compare);
 	median = times[sampled / 2];
-	return step_times_regular(times, sampled) && has_regular_pauses(loop, median, times);
+	if (!step_times_regular(random, times, sampled, SCATTER_MAX) &&
+	    !step_times_regular(random, times, sample_times(loop, 2, times), SCATTER_OF_TWO_MAX))
+		return false;
+	return has_regular_pauses(loop, random, median, times);
 }
 
-/* Sets the anchors of a candidate. Returns false when out of memory. */
-static bool set_anchors(struct step_loop *loop, const struct candidate *candidate)
+/* Lists the anchors of a loop. Returns false when out of memory. */
+static bool set_anchors(struct step_loop *loop)
 {
 	const struct step_sequence *s = loop->sequence;
-	const uint32_t *positions = s->positions + s->offsets[candidate->token];
-	uint32_t uses = step_token_uses(s, candidate->token), count = 0;
+	const uint32_t *positions = s->positions + s->offsets[loop->token];
+	uint32_t uses = step_token_uses(s, loop->token), count = 0;
 
-	loop->token = candidate->token;
-	loop->next = candidate->next;
-	loop->count = candidate->count;
-	loop->first = 0;
-	loop->last = candidate->count - 1;
 	loop->anchors = positions;
-	if (candidate->next == STEP_NONE)
+	if (loop->next == STEP_NONE)
 		return true;
-	loop->own_anchors = malloc(candidate->count * sizeof(*loop->own_anchors));
+	loop->own_anchors = malloc(loop->count * sizeof(*loop->own_anchors));
 	if (!loop->own_anchors)
 		return false;
 	for (uint32_t i = 0; i < uses; i++)
-		if (follower(s, positions[i]) == candidate->next)
+		if (follower(s, positions[i]) == loop->next)
 			loop->own_anchors[count++] = positions[i];
 	loop->anchors = loop->own_anchors;
 	return true;
@@ -478,37 +520,36 @@ static double predictability(const struct search *s, const struct step_loop *loo
 	return all > most ? ((double)followed - (double)most) / (double)(all - most) : 1;
 }
 
+/*
+ * Returns whether an anchor is none by chance. If no launch tells the next one, a token still is an
+ * anchor if its gaps are far from random. If all else in its segments varies, it may be the
+ * best of many random ones.
+ */
+static bool is_by_order(const struct search *s, const struct candidate *candidate,
+			const struct step_loop *loop)
+{
+	double sure = step_regularity(s->random, candidate->scatter, candidate->gap,
+				      candidate->count - 1);
+
+	if (candidate->scatter <= 0)
+		return true;
+	if (predictability(s, loop) < PREDICTABLE &&
+	    (candidate->next != STEP_NONE || loop->stable < 0.05 || sure < SURE_OF_UNPREDICTABLE))
+		return false;
+	if (loop->stable < 0.02)
+		return sure >= SURE_OF_ANCHOR_ALONE;
+	return loop->stable >= 0.5 || sure >= SURE_OF_FEW_STABLE;
+}
+
 /* Returns whether a candidate is the anchor of a loop. */
-#ifdef STEP_DEBUG
-#include <stdio.h>
-#define DBG(...) fprintf(stderr, __VA_ARGS__)
-#else
-#define DBG(...)
-#endif
 static bool judge(struct search *s, const struct candidate *candidate, struct step_loop *loop)
 {
-	double share, sure = step_regularity(s->random, candidate->scatter, candidate->gap,
-					     candidate->count - 1);
-
 	find_typical(loop, s->tokens);
-	DBG("cand tok %u,%d count %u gap %.1f sc %.3f rnd %.3f sure %.1f [%u %u] typical %u\n",
-	    candidate->token, (int)candidate->next, candidate->count, candidate->gap,
-	    candidate->scatter, step_random_scatter(s->random, candidate->gap), sure,
-	    candidate->first, candidate->last, loop->typical);
 	if (!has_alike_samples(loop))
 		return false;
-	loop->stable = share = stable_share(loop);
-	DBG("  alike; stable %.3f len %u\n", share, loop->length);
-	DBG("  predict %.3f\n", predictability(s, loop));
-	if (candidate->scatter > 0 && predictability(s, loop) < 0.3 &&
-	    (candidate->next != STEP_NONE || share < 0.05 || sure < SURE_OF_RANDOM))
-		return false;
-	if (candidate->scatter > 0 && share < 0.5 && sure < SURE_OF_FEW_STABLE)
-		return false;
-	bool x = measure_coverage(loop), y = x && has_regular_times(loop, s->times);
-	DBG("  coverage %d (%lu of %lu, %u..%u) times %d\n", x, loop->covered, loop->launches,
-	    loop->first, loop->last, y);
-	return y;
+	loop->stable = stable_share(loop);
+	return is_by_order(s, candidate, loop) && measure_coverage(loop) &&
+	       has_regular_times(loop, s->random, s->times);
 }
 
 /* ---- choosing between loops ---- */
@@ -519,20 +560,36 @@ struct nesting {
 	double scatter, mean;
 };
 
+/*
+ * Returns the places that count the repetitions of a loop. A pair that leads from one repetition to
+ * the next lacks in the last one, which its second token does not.
+ */
+static const uint32_t *repeated_anchors(const struct step_loop *loop, uint32_t *count)
+{
+	const struct step_sequence *s = loop->sequence;
+
+	*count = loop->count;
+	if (loop->next == STEP_NONE || step_token_uses(s, loop->next) > 2 * (uint64_t)loop->count)
+		return loop->anchors;
+	*count = step_token_uses(s, loop->next);
+	return s->positions + s->offsets[loop->next];
+}
+
 static struct nesting count_nested(struct search *s, const struct step_loop *outer,
 				   const struct step_loop *inner)
 {
 	struct nesting n = {0};
-	uint32_t at = 0, end = outer->last;
+	uint32_t at = 0, end = outer->last, count_all;
+	const uint32_t *anchors = repeated_anchors(inner, &count_all);
 
 	if (end - outer->first > NESTED_MAX)
 		end = outer->first + NESTED_MAX;
-	while (at < inner->count && inner->anchors[at] < outer->anchors[outer->first])
+	while (at < count_all && anchors[at] < outer->anchors[outer->first])
 		at++;
 	for (uint32_t i = outer->first; i < end; i++) {
 		uint32_t from = at, count;
 
-		while (at < inner->count && inner->anchors[at] < outer->anchors[i + 1])
+		while (at < count_all && anchors[at] < outer->anchors[i + 1])
 			at++;
 		count = at - from;
 		n.anchors += count;
@@ -545,16 +602,52 @@ static struct nesting count_nested(struct search *s, const struct step_loop *out
 }
 
 /*
- * Returns whether the outer loop is one only because of a few launches in some of the inner steps,
- * such as a report each 50 steps.
+ * Returns whether the outer loop adds only a few launches to many inner steps, such as a report
+ * each 50 steps. `ratio` is the number of inner steps in an outer one.
  */
 static bool is_negligible(const struct step_loop *outer, const struct step_loop *inner,
 			  double ratio)
 {
-	double more = (double)outer->covered / (double)outer->launches -
-		      (double)inner->covered / (double)inner->launches;
+	double share = (double)outer->covered / (double)outer->launches -
+		       (double)inner->covered / (double)inner->launches;
+	double own = share * outer->length;
 
-	return (ratio > 8 && more < 0.005) || (ratio > 24 && more < 0.01);
+	return (ratio > 8 && own < 4.5 && own * 10 < inner->length) ||
+	       (ratio > 16 && share < 0.001);
+}
+
+/*
+ * Returns whether two loops that have nearly as many anchors have the steps of `inner`. The outer
+ * anchor may lack in some steps, here and there, above all a pair: other work may come between. Or
+ * the inner one has more in a few places, such as an evaluation.
+ */
+static bool is_inner_complete(const struct step_loop *outer, const struct step_loop *inner,
+			      const struct nesting *n)
+{
+	bool is_broken = outer->next != STEP_NONE && inner->next == STEP_NONE;
+
+	if (n->extra == 0)
+		return inner->count > outer->count ||
+		       inner->anchors[inner->first] < outer->anchors[outer->first];
+	return n->with_extra * 100 > n->segments &&
+	       n->extra * 2 <= n->with_extra * 5 + (is_broken ? 6 : 0);
+}
+
+/*
+ * Returns whether the outer anchor is in some of the inner steps only, at random. A pair with the
+ * inner anchor, such as that from one inner step to the next, is hardly an outer loop.
+ */
+static bool is_random_nesting(const struct search *s, const struct step_loop *outer,
+			      const struct step_loop *inner, const struct nesting *n)
+{
+	bool is_of_inner = outer->next != STEP_NONE && inner->next == STEP_NONE &&
+			   (outer->token == inner->token || outer->next == inner->token);
+	double most = step_random_scatter(s->random, n->mean) *
+		      (is_of_inner ? RANDOM_NESTING_OF_PAIR : RANDOM_NESTING);
+
+	return (inner->stable > outer->stable && n->scatter > most) ||
+	       step_regularity(s->random, n->scatter, n->mean, (uint32_t)n->segments) <
+		       SURE_OF_NESTING;
 }
 
 /* Returns whether the steps are those of `inner` rather than those of the rarer `outer`. */
@@ -572,115 +665,121 @@ static bool is_inner_better(struct search *s, const struct step_loop *outer,
 		return true;
 	n = count_nested(s, outer, inner);
 	ratio = (double)n.anchors / (double)n.segments;
-	/*
-	 * They have the same steps. The outer anchor may lack in some, here and there. Or the inner
-	 * one has more in a few places, such as an evaluation.
-	 */
-	DBG("  nested ratio %.2f sc %.3f mean %.2f rnd %.3f reg %.2f negl %d extra %lu in %lu\n",
-	    ratio, n.scatter, n.mean, step_random_scatter(s->random, n.mean),
-	    step_regularity(s->random, n.scatter, n.mean, (uint32_t)n.segments),
-	    is_negligible(outer, inner, ratio), n.extra, n.with_extra);
 	if (ratio < 1.5)
-		return n.with_extra * 100 > n.segments && n.extra * 2 <= n.with_extra * 5;
-	return (inner->stable > outer->stable &&
-		n.scatter > RANDOM_NESTING * step_random_scatter(s->random, n.mean)) ||
-	       step_regularity(s->random, n.scatter, n.mean, (uint32_t)n.segments) <
-		       SURE_OF_NESTING ||
-	       is_negligible(outer, inner, ratio);
+		return is_inner_complete(outer, inner, &n);
+	return is_random_nesting(s, outer, inner, &n) || is_negligible(outer, inner, ratio);
 }
 
 static int by_count(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
-	int order = compare_numbers(x->count, y->count);
+	const struct step_loop *x = a, *y = b;
 
+	return compare_numbers(x->count, y->count);
+}
+
+static uint32_t regularity_class(const struct candidate *candidate)
+{
+	return (uint32_t)(candidate->scatter * 16);
+}
+
+/*
+ * Compares candidates by how likely they are anchors: regular ones first, tokens before pairs, the
+ * rare ones before those that they may contain.
+ */
+static int by_promise(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order = compare_numbers(regularity_class(x), regularity_class(y));
+
+	if (order == 0)
+		order = (x->next != STEP_NONE) - (y->next != STEP_NONE);
+	if (order == 0)
+		order = compare_numbers(x->count, y->count);
 	return order ? order : compare_numbers(x->first, y->first);
 }
 
-static int by_scatter(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->scatter != y->scatter)
-		return x->scatter < y->scatter ? -1 : 1;
-	/* a token rather than a pair */
-	return (x->next != STEP_NONE) - (y->next != STEP_NONE)
-		       ? (x->next != STEP_NONE) - (y->next != STEP_NONE)
-		       : by_count(a, b);
-}
-
-/* Returns whether two candidates cut the sequence into the same steps, by all appearances. */
+/* Returns whether two candidates seem to cut the sequence into equal steps. */
 static bool is_similar(const struct candidate *a, const struct candidate *b)
 {
 	double gap = fmin(a->gap, b->gap) * 1.5 + 1;
 
-	return fabs((double)a->gap - b->gap) <= 0.05 * a->gap &&
+	return fabs((double)a->count - b->count) <= 0.01 * a->count &&
+	       fabs((double)a->gap - b->gap) <= 0.05 * a->gap &&
 	       fabs((double)a->first - b->first) <= gap && fabs((double)a->last - b->last) <= gap;
 }
 
-/* Judges a candidate, and keeps it if it is better than the best. Returns 0 or -ENOMEM. */
+static void drop_anchors(struct step_loop *loop)
+{
+	free(loop->own_anchors);
+	loop->anchors = loop->own_anchors = NULL;
+}
+
+/* Judges a candidate. Returns 0 or -ENOMEM. */
 static int try_candidate(struct search *s, const struct candidate *candidate)
 {
-	struct step_loop loop = {.sequence = s->sequence, .uses = s->uses};
-	bool is_kept;
+	struct step_loop *loop = &s->accepted[s->accepted_count];
 
-	if (!set_anchors(&loop, candidate))
+	*loop = (struct step_loop){.sequence = s->sequence,
+				   .uses = s->uses,
+				   .token = candidate->token,
+				   .next = candidate->next,
+				   .count = candidate->count,
+				   .last = candidate->count - 1};
+	if (!set_anchors(loop))
 		return -ENOMEM;
-	is_kept = judge(s, candidate, &loop) &&
-		  (s->best.count == 0 || is_inner_better(s, &s->best, &loop));
-	if (is_kept) {
-		free(s->best.own_anchors);
-		s->best = loop;
-	} else {
-		free(loop.own_anchors);
-	}
+	s->accepted_count += judge(s, candidate, loop);
+	drop_anchors(loop);
 	return 0;
 }
 
-/* Tries some of the candidates that are about as frequent. Returns 0 or -ENOMEM. */
-static int try_group(struct search *s, const struct candidate *group, uint32_t count,
-		     uint32_t *judged)
+/* Chooses among the accepted loops, from the innermost outwards. Returns 0 or -ENOMEM. */
+static int choose_loop(struct search *s)
 {
-	const struct candidate *tried[GROUP_JUDGED_MAX];
-	uint32_t tries = 0;
+	while (s->accepted_count > 0) {
+		struct step_loop *outer = &s->accepted[--s->accepted_count];
 
-	for (uint32_t i = 0; i < count && tries < GROUP_JUDGED_MAX && *judged < JUDGED_MAX; i++) {
-		uint64_t work = 2 * (uint64_t)(group[i].last - group[i].first);
-		uint32_t k = 0;
-		int error;
-
-		while (k < tries && !is_similar(tried[k], &group[i]))
-			k++;
-		if (k < tries || work > s->budget)
+		if (!set_anchors(outer))
+			return -ENOMEM;
+		if (s->best.count > 0 && is_inner_better(s, outer, &s->best)) {
+			drop_anchors(outer);
 			continue;
-		s->budget -= work;
-		(*judged)++;
-		tried[tries++] = &group[i];
-		error = try_candidate(s, &group[i]);
-		if (error)
-			return error;
+		}
+		drop_anchors(&s->best);
+		s->best = *outer;
 	}
 	return 0;
 }
 
+/* Returns whether a similar candidate has been tried. */
+static bool is_tried(const struct search *s, const struct candidate *candidate)
+{
+	for (uint32_t i = 0; i < s->tried_count; i++)
+		if (is_similar(&s->candidates[s->tried[i]], candidate))
+			return true;
+	return false;
+}
+
+/* Tries the most promising candidates. Returns 0 or -ENOMEM. */
 static int try_candidates(struct search *s)
 {
-	uint32_t judged = 0, end;
+	int error = 0;
 
 	if (s->count > 0)
-		qsort(s->candidates, s->count, sizeof(*s->candidates), by_count);
-	for (uint32_t i = 0; i < s->count; i = end) {
-		uint64_t most = s->candidates[i].count + s->candidates[i].count / 50 + 1;
-		int error;
+		qsort(s->candidates, s->count, sizeof(*s->candidates), by_promise);
+	for (uint32_t i = 0; !error && i < s->count && s->tried_count < TRIED_MAX; i++) {
+		const struct candidate *candidate = &s->candidates[i];
+		uint64_t work = 2 * (uint64_t)(candidate->last - candidate->first) +
+				s->sequence->token_count;
 
-		for (end = i; end < s->count && s->candidates[end].count <= most; end++)
-			;
-		qsort(s->candidates + i, end - i, sizeof(*s->candidates), by_scatter);
-		error = try_group(s, s->candidates + i, end - i, &judged);
-		if (error)
-			return error;
+		if (work > s->budget || is_tried(s, candidate))
+			continue;
+		s->budget -= work;
+		s->tried[s->tried_count++] = i;
+		error = try_candidate(s, candidate);
 	}
-	return 0;
+	if (s->accepted_count > 0)
+		qsort(s->accepted, s->accepted_count, sizeof(*s->accepted), by_count);
+	return error;
 }
 
 static int search(struct search *s)
@@ -693,10 +792,12 @@ static int search(struct search *s)
 	s->times =
 		malloc((larger_of(TIME_SAMPLES, smaller_of(s->sequence->count, NESTED_MAX)) + 1) *
 		       sizeof(*s->times));
-	s->budget = (uint64_t)s->sequence->count * STEP_SEARCH_PASSES;
+	s->budget = larger_of((uint64_t)s->sequence->count * STEP_SEARCH_PASSES, BUDGET_MIN);
 	if (!s->uses || !s->tokens || !s->follower || !s->times || !find_candidates(s))
 		return -ENOMEM;
-	if (try_candidates(s) != 0)
+	if (is_without_order(s))
+		return 0;
+	if (try_candidates(s) != 0 || choose_loop(s) != 0)
 		return -ENOMEM;
 	if (s->best.count > 0)
 		find_typical(&s->best, s->tokens);

@@ -11,12 +11,12 @@
  *    is long pauses, the times between these pauses do so, too;
  *  - the typical tokens cover enough launches (step_finder.h).
  *
- * Of several accepted anchors, the rarest is that of the outermost loop. But a token that some of
+ * The rarest accepted anchor is that of the outermost loop. But a token that some of
  * the steps have at random is no loop around them. Neither is one with hardly any work of its own,
  * such as reading the loss each 50 steps.
  *
- * Long runs are judged by samples of their segments. The search examines at most
- * STEP_SEARCH_PASSES times all launches.
+ * Long runs are judged by samples of their segments. The search examines all launches at most
+ * STEP_SEARCH_PASSES times, or more often if they are few.
  */
 #ifndef PROFILER_FINDINGS_STEP_LOOP_H
 #define PROFILER_FINDINGS_STEP_LOOP_H
@@ -32,7 +32,7 @@
 
 /* Use of a token in the sampled segments. */
 struct step_token_use {
-	uint32_t segments; /* that have it */
+	uint32_t segments; /* number of those that have it */
 	uint32_t most;     /* launches in a segment */
 	uint32_t usual;    /* launches in most segments that have it, if there is such a number */
 	uint32_t votes;    /* while `usual` is elected */
@@ -53,6 +53,7 @@ struct step_loop {
 	struct step_token_use *uses; /* by token */
 	uint32_t stamp;              /* the latest in `uses` */
 	uint32_t typical;            /* number of typical tokens */
+	uint64_t weight;             /* sum of the segments that have each typical token */
 	uint32_t length;             /* typical launches in a segment, the median */
 	double stable;               /* share of a segment that nearly all have */
 	uint64_t covered, launches;  /* typical ones, and all since the start-up */

@@ -9,9 +9,11 @@
 #define OUTSIDE_MIN 8u /* launches before or after a loop: it was not cut */
 #define SIGNS_MAX 4u
 #define PAUSE_SAMPLES 15u    /* segments that tell of pauses */
-#define SLOTS_MAX (1u << 18) /* of a cycle, for pauses */
+#define SLOTS_MAX (1u << 18) /* slots of a cycle whose pauses are examined */
 #define BLOCK_MIN 4u         /* launches of other work between steps */
-#define WALK_MORE 256u       /* launches of other work that may be inside a step */
+#define SKIPPED_MIN 8u       /* launches of a step that may be left out in a row, and a quarter */
+#define SKIPPED_MAX 1024u
+#define WALK_MORE 1024u /* launches of other work that may be inside a step */
 
 /* A sign that the body begins at a slot of the cycle. */
 struct sign {
@@ -34,12 +36,14 @@ struct phase {
 	uint32_t length;
 	uint32_t *seen_in;   /* by token: stamp of the walk that met it */
 	uint32_t low, start; /* the walk back: how far, and the first launch of the loop */
+	uint32_t start_slot, end_slot;
 	uint32_t limit, end; /* the walk forward: how far, and the last launch of the loop */
 	struct sign signs[SIGNS_MAX];
 	uint32_t sign_count;
-	uint32_t slot; /* where the body begins */
+	uint32_t slot; /* the body begins here */
+	double weight; /* sum of the signs for it */
 	enum rule rule;
-	uint32_t nth; /* of the rule's token in a segment, from 1: forward, or RULE_FIRST: back */
+	uint32_t nth; /* use of the rule's token in a segment, from 1; RULE_FIRST: from its end */
 };
 
 static const struct step_token_use *use_at(const struct phase *p, uint32_t position)
@@ -117,18 +121,57 @@ static uint32_t slot_before(const struct phase *p, uint32_t slot)
 
 /* ---- walks out of the loop ---- */
 
+/* A walk over the launches of one step, back or forward, along the slots of the cycle. */
+struct walk {
+	uint32_t from;   /* the slot before which, or at which, the walk begins */
+	uint32_t passed; /* slots */
+	uint32_t slot;   /* slot of the latest launch of the step */
+	bool is_back;
+	bool met_again; /* typical launches since the latest one of the step */
+};
+
 static uint32_t walk_tolerance(const struct phase *p)
 {
-	return p->length + WALK_MORE;
+	return (p->length < SKIPPED_MAX ? p->length : SKIPPED_MAX) + WALK_MORE;
+}
+
+/* Returns the slot that the walk reaches after `passed` slots. */
+static uint32_t walk_slot(const struct phase *p, const struct walk *w, uint32_t passed)
+{
+	uint64_t slot = w->is_back ? (uint64_t)w->from + p->length - 1 - passed
+				   : (uint64_t)w->from + passed;
+
+	return (uint32_t)(slot % p->length);
 }
 
 /*
- * Returns whether a launch belongs to the step that is walked over: its token is typical, and the
- * step has not yet met all of its launches.
+ * Moves on to the next slot with a token. Returns false if much of the step would be left out. A
+ * token that occurs in varying numbers may occur more often than in the cycle.
  */
-static bool is_fresh(struct phase *p, uint32_t position)
+static bool moves_on(const struct phase *p, struct walk *w, uint32_t token)
 {
-	struct step_token_use *use = &p->loop->uses[p->sequence->tokens[position]];
+	uint32_t most = p->length / 4 > SKIPPED_MIN ? p->length / 4 : SKIPPED_MIN, skipped = 0;
+
+	most = most < SKIPPED_MAX ? most : SKIPPED_MAX;
+	for (uint32_t i = w->passed;
+	     i < p->length && i - w->passed < 2 * SKIPPED_MAX && skipped <= most; i++) {
+		uint32_t at = p->cycle[walk_slot(p, w, i)];
+
+		if (at == token) {
+			w->passed = i + 1;
+			w->slot = walk_slot(p, w, i);
+			return true;
+		}
+		skipped += p->loop->uses[at].is_stable;
+	}
+	return !p->loop->uses[token].is_stable;
+}
+
+/* Returns whether a launch belongs to the step: it is typical, and its turn has come. */
+static bool is_fresh(struct phase *p, struct walk *w, uint32_t position)
+{
+	uint32_t token = p->sequence->tokens[position];
+	struct step_token_use *use = &p->loop->uses[token];
 
 	if (!use->is_typical)
 		return false;
@@ -136,57 +179,71 @@ static bool is_fresh(struct phase *p, uint32_t position)
 		use->stamp = p->loop->stamp;
 		use->now = 0;
 	}
-	if (use->now >= (use->is_stable ? use->usual : use->most))
+	w->met_again = true;
+	if (use->now >= (use->is_stable ? use->usual : use->most) || !moves_on(p, w, token))
 		return false;
 	use->now++;
+	w->met_again = false;
 	return true;
 }
 
-/* Returns whether the latest walk met a token. */
-static bool is_met(const struct phase *p, uint32_t token)
-{
-	return p->loop->uses[token].stamp == p->loop->stamp;
-}
-
+/* Returns how often the latest walk met a token. */
 static uint32_t met_launches(const struct phase *p, uint32_t token)
 {
-	return is_met(p, token) ? p->loop->uses[token].now : 0;
+	const struct step_token_use *use = &p->loop->uses[token];
+
+	return use->stamp == p->loop->stamp ? use->now : 0;
 }
 
-/* Walks back from the first anchor, over one step at most. Sets `start` and `low`. */
-static void walk_back(struct phase *p)
+static bool is_met(const struct phase *p, uint32_t token)
+{
+	return met_launches(p, token) > 0;
+}
+
+/*
+ * Walks back from the first anchor, over one step at most. Sets `start` and `low`. Returns whether
+ * only other work is before it.
+ */
+static bool walk_back(struct phase *p)
 {
 	uint32_t at = p->loop->anchors[p->loop->first], missed = 0;
+	struct walk w = {.is_back = true};
 
 	p->loop->stamp++;
 	p->start = p->low = at;
-	/* the anchor is of the next step */
-	p->loop->uses[p->loop->token].stamp = p->loop->stamp;
-	p->loop->uses[p->loop->token].now = 1;
 	while (at > 0 && missed <= walk_tolerance(p)) {
 		at--;
 		missed++;
-		if (is_fresh(p, at)) {
+		if (is_fresh(p, &w, at)) {
 			missed = 0;
 			p->start = at;
 		}
 		p->low = at;
 	}
+	p->start_slot = w.slot;
+	return !w.met_again;
 }
 
-/* Walks forward from `from`, over one step at most. Returns the position of its last launch. */
-static uint32_t walk_forward(struct phase *p, uint32_t from, uint32_t limit)
+/*
+ * Walks forward from `from`, which is at a slot, over one step at most. Returns the position of its
+ * last launch. `is_before_other` receives whether only other work follows.
+ */
+static uint32_t walk_forward(struct phase *p, uint32_t from, uint32_t slot, uint32_t limit,
+			     bool *is_before_other)
 {
 	uint32_t missed = 0, end = from;
+	struct walk w = {.from = slot};
 
 	p->loop->stamp++;
 	for (uint32_t at = from; at < limit && missed <= walk_tolerance(p); at++) {
 		missed++;
-		if (is_fresh(p, at)) {
+		if (is_fresh(p, &w, at)) {
 			missed = 0;
 			end = at;
 		}
 	}
+	p->end_slot = w.slot;
+	*is_before_other = !w.met_again && limit == p->sequence->count;
 	return end;
 }
 
@@ -197,23 +254,19 @@ static void add_sign(struct phase *p, uint32_t slot, double weight)
 	p->signs[p->sign_count++] = (struct sign){slot % p->length, weight};
 }
 
-/* Returns the slot of the loop's first launch. The walk back has just been made. */
+/*
+ * Returns the slot of the loop's first launch. The walk back has just been made. A token of varying
+ * number has the earliest slot after which there are only tokens that were met.
+ */
 static uint32_t slot_of_start(const struct phase *p)
 {
-	uint32_t token = p->sequence->tokens[p->start], found = 0, slot = p->length;
-	uint32_t nth = met_launches(p, token);
+	uint32_t token = p->sequence->tokens[p->start], slot = p->length, found = slot;
 
 	if (p->start == p->loop->anchors[p->loop->first])
 		return 0;
-	if (p->loop->uses[token].is_stable) {
-		while (slot > 0 && found < nth) {
-			slot--;
-			found += p->cycle[slot] == token;
-		}
-		return slot;
-	}
-	/* the earliest one after which there are only tokens that were met */
-	for (found = slot; slot > 0 && is_met(p, p->cycle[slot - 1]); slot--)
+	if (p->loop->uses[token].is_stable)
+		return p->start_slot;
+	for (; slot > 0 && is_met(p, p->cycle[slot - 1]); slot--)
 		if (p->cycle[slot - 1] == token)
 			found = slot - 1;
 	return found;
@@ -222,15 +275,11 @@ static uint32_t slot_of_start(const struct phase *p)
 /* Returns the slot after the loop's last launch. The walk forward has just been made. */
 static uint32_t slot_after_end(const struct phase *p)
 {
-	uint32_t token = p->sequence->tokens[p->end], found = 0, slot = 0;
-	uint32_t nth = met_launches(p, token);
+	uint32_t token = p->sequence->tokens[p->end], found = 0;
 
-	if (p->loop->uses[token].is_stable) {
-		for (; slot < p->length && found < nth; slot++)
-			found += p->cycle[slot] == token;
-		return slot;
-	}
-	for (; slot < p->length && is_met(p, p->cycle[slot]); slot++)
+	if (p->loop->uses[token].is_stable)
+		return p->end_slot + 1;
+	for (uint32_t slot = 0; slot < p->length && is_met(p, p->cycle[slot]); slot++)
 		if (p->cycle[slot] == token)
 			found = slot + 1;
 	return found;
@@ -238,11 +287,12 @@ static uint32_t slot_after_end(const struct phase *p)
 
 static void add_sign_of_start(struct phase *p)
 {
-	bool is_after_other;
+	bool is_after_other = walk_back(p) && p->start >= OUTSIDE_MIN;
 
-	walk_back(p);
-	is_after_other = p->start >= OUTSIDE_MIN && !use_at(p, p->start - 1)->is_typical;
-	add_sign(p, slot_of_start(p), is_after_other ? 3 : 2.2);
+	add_sign(p, slot_of_start(p),
+		 is_after_other                          ? 3
+		 : step_has_other_before(p->sequence, 0) ? 1
+							 : 2.2);
 }
 
 static void add_sign_of_end(struct phase *p)
@@ -251,9 +301,12 @@ static void add_sign_of_end(struct phase *p)
 	bool is_before_other;
 
 	p->limit = p->loop->last + 1 < p->loop->count ? p->loop->anchors[p->loop->last + 1] : count;
-	p->end = walk_forward(p, p->loop->anchors[p->loop->last], p->limit);
-	is_before_other = count - p->end > OUTSIDE_MIN && !use_at(p, p->end + 1)->is_typical;
-	add_sign(p, slot_after_end(p), is_before_other ? 3 : 1.5);
+	p->end = walk_forward(p, p->loop->anchors[p->loop->last], 0, p->limit, &is_before_other);
+	is_before_other &= count - p->end > OUTSIDE_MIN;
+	add_sign(p, slot_after_end(p),
+		 is_before_other                                ? 3
+		 : step_has_other_after(p->sequence, count - 1) ? 0.7
+								: 1.5);
 }
 
 /* Returns the slot with these tokens before and at it, or STEP_NONE. */
@@ -272,7 +325,8 @@ static void add_sign_of_blocks(struct phase *p)
 	uint32_t least = p->length / 8 > BLOCK_MIN ? p->length / 8 : BLOCK_MIN;
 	uint32_t from = p->loop->anchors[p->loop->first], to = p->loop->anchors[p->loop->last];
 
-	for (uint32_t pass = 0; pass < 2; pass++, run = 0, before = STEP_RARE) {
+	for (uint32_t pass = 0; pass < 2 && (pass == 0 || pair[1] != STEP_RARE);
+	     pass++, run = 0, before = STEP_RARE) {
 		for (uint32_t i = from; i < to; i++) {
 			uint32_t token = p->sequence->tokens[i];
 
@@ -392,7 +446,11 @@ static void compare_pauses(struct phase *p, const struct pauses *pauses)
 	}
 	if (slot == STEP_NONE || longest / 3 < second / 2)
 		return;
-	add_sign(p, slot, longest / 4 >= second ? 2.9 : longest / 2 >= second ? 2.6 : 2.3);
+	/* in a short cycle, start and end may well agree by chance */
+	if (p->length < 16 && longest / 8 >= second)
+		add_sign(p, slot, 3.8);
+	else
+		add_sign(p, slot, longest / 4 >= second ? 2.9 : longest / 2 >= second ? 2.6 : 2.3);
 }
 
 /* Returns false when out of memory. */
@@ -425,16 +483,14 @@ static bool add_sign_of_pauses(struct phase *p, uint64_t hash)
 /* Chooses the slot with the most weight of signs; of equal ones, the first. */
 static void choose_slot(struct phase *p)
 {
-	double best = 0;
-
 	for (uint32_t i = 0; i < p->sign_count; i++) {
 		double weight = 0;
 
 		for (uint32_t k = 0; k < p->sign_count; k++)
 			if (p->signs[k].slot == p->signs[i].slot)
 				weight += p->signs[k].weight;
-		if (weight > best) {
-			best = weight;
+		if (weight > p->weight) {
+			p->weight = weight;
 			p->slot = p->signs[i].slot;
 		}
 	}
@@ -552,22 +608,45 @@ static void add_start(struct step_starts *starts, uint32_t position)
 		starts->list[starts->count++] = position;
 }
 
+/* Returns whether the latest walk, over the last step, met most of it and the launch that ends it.
+ */
+static bool is_complete(const struct phase *p)
+{
+	uint32_t last = p->cycle[slot_before(p, p->slot)];
+	uint64_t weight = 0, least = p->loop->uses[last].is_stable ? 70 : 85;
+
+	for (uint32_t token = STEP_RARE + 1; token < p->sequence->token_count; token++)
+		if (p->loop->uses[token].is_typical && is_met(p, token))
+			weight += p->loop->uses[token].segments;
+	return is_met(p, last) && 100 * weight >= least * p->loop->weight;
+}
+
 /* Ends the last step with its last launch. Drops the last step if it is incomplete. */
 static void end_steps(struct phase *p, struct step_starts *starts, uint32_t limit)
 {
-	uint32_t kinds = 0;
+	bool is_before_other;
 
 	if (starts->count == 0)
 		return;
-	starts->end = walk_forward(p, starts->list[starts->count - 1], limit);
-	for (uint32_t token = STEP_RARE + 1; token < p->sequence->token_count; token++)
-		kinds += p->loop->uses[token].is_typical && is_met(p, token);
-	if ((20 * (uint64_t)kinds >= 17 * (uint64_t)p->loop->typical &&
-	     is_met(p, p->cycle[slot_before(p, p->slot)])) ||
-	    starts->count == 1)
+	starts->end =
+		walk_forward(p, starts->list[starts->count - 1], p->slot, limit, &is_before_other);
+	if (is_complete(p) || starts->count == 1)
 		return;
 	starts->count--;
-	starts->end = walk_forward(p, starts->list[starts->count - 1], starts->list[starts->count]);
+	starts->end = walk_forward(p, starts->list[starts->count - 1], p->slot,
+				   starts->list[starts->count], &is_before_other);
+}
+
+/* Drops the first step if it lacks the launch that ends a step: it is part of a start-up. */
+static void check_first(const struct phase *p, struct step_starts *starts)
+{
+	uint32_t last = p->cycle[slot_before(p, p->slot)];
+
+	if (starts->count < 2 || !p->loop->uses[last].is_stable ||
+	    find_forward(p, starts->list[0], starts->list[1], last, 1) != STEP_NONE)
+		return;
+	starts->count--;
+	memmove(starts->list, starts->list + 1, starts->count * sizeof(*starts->list));
 }
 
 static int list_starts(struct phase *p, struct step_starts *starts)
@@ -583,7 +662,9 @@ static int list_starts(struct phase *p, struct step_starts *starts)
 	for (uint32_t i = loop->first; i < loop->last; i++)
 		add_start(starts, find_start(p, loop->anchors[i], loop->anchors[i + 1]));
 	add_start(starts, find_last(p));
+	check_first(p, starts);
 	starts->begin = first != STEP_NONE && first < p->start ? first : p->start;
+	starts->weight = p->weight;
 	end_steps(p, starts, p->limit);
 	return 0;
 }

@@ -7,8 +7,8 @@
  *  - the last such launch, going forward from the last anchor: the body ends there;
  *  - a place where other work is done between steps now and then, such as an evaluation;
  *  - the longest pause in the cycle, if it is much longer than all others.
- * Signs that agree count together. The first two say less where the run begins or ends in the loop,
- * for the profiler may have been attached in the middle of a step.
+ * Signs that agree count together. The first two say less if nothing is launched before or after
+ * the loop: the profiler may have been attached in the middle of a step.
  */
 #ifndef PROFILER_FINDINGS_STEP_PHASE_H
 #define PROFILER_FINDINGS_STEP_PHASE_H
@@ -20,6 +20,7 @@ struct step_starts {
 	uint32_t *list; /* positions: the first launch of each step */
 	uint32_t count;
 	uint32_t end;   /* position of the last launch of the last step */
+	double weight;  /* sum of the signs that tell where steps begin */
 	uint32_t begin; /* position of the loop's first launch, maybe of an incomplete step */
 };
 

@@ -6,10 +6,11 @@
 #include "symbolize/util/sorted.h"
 
 #define LEFT_OUT 16u   /* one of so many numbers */
-#define FEW_NUMBERS 7u /* of so many, one is left out at least */
+#define FEW_NUMBERS 7u /* if there are so many, one is left out at least */
 #define MOST_MEDIANS 3u
 #define RANDOM_NUMBERS 240u
-#define DEVIATION 0.6 /* of the scatter of one random number */
+#define DEVIATION 0.6 /* standard deviation of the scatter of one random number */
+#define SURE 2.5      /* standard deviations between times and random ones */
 #define SHORT_SORT 24u
 
 static void sort_numbers(uint64_t *numbers, uint32_t count)
@@ -86,17 +87,19 @@ double step_regularity(const struct step_random *random, double scatter, double 
 }
 
 /*
- * Exponential times have a median deviation of 0.69 medians; a third of them is within half a
- * median of the median, and a fifth is less than a third of it. Few times need to be more alike.
+ * Exponential times have a median deviation of 0.69 medians. A third of them is within half a
+ * median of the median, and a fifth is less than a third of it.
  */
-bool step_times_regular(uint64_t *times, uint32_t count)
+bool step_times_regular(const struct step_random *random, uint64_t *times, uint32_t count,
+			double most)
 {
 	uint64_t median, within = 0, brief = 0;
-	double most = 0.45 - 0.9 / (count + 1.0);
+	double mean, scatter = step_scatter(times, count, &mean);
 
 	if (count == 0)
 		return true;
-	sort_numbers(times, count);
+	if (step_regularity(random, scatter, mean, count) < SURE && scatter > 0)
+		return false;
 	median = times[count / 2];
 	for (uint32_t i = 0; i < count; i++) {
 		brief += times[i] < median / 3;

@@ -35,7 +35,12 @@ double step_random_scatter(const struct step_random *random, double mean);
 double step_regularity(const struct step_random *random, double scatter, double mean,
 		       uint32_t count);
 
-/* Returns whether times scatter less than those between random arrivals. Sorts the times. */
-bool step_times_regular(uint64_t *times, uint32_t count);
+/*
+ * Returns whether times scatter less than those between random arrivals: their median deviation
+ * from the median is at most the share `most` of the median, and few are very short. Sorts the
+ * times, and leaves other numbers in their place.
+ */
+bool step_times_regular(const struct step_random *random, uint64_t *times, uint32_t count,
+			double most);
 
 #endif

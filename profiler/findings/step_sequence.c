@@ -10,7 +10,7 @@
 /* tokens up to the number of launches and this many are their own numbers */
 #define SPARE_NUMBERS 65536u
 #define FIRST_SLOTS 1024u
-#define PAUSE_SEARCH 64u             /* launches of other processes that are skipped */
+#define SEARCHED 64u                 /* launches, of other processes, before and after one */
 #define NUMBERED (UINT32_C(1) << 31) /* the state is a number, not a count */
 
 /* ---- numbers of tokens ---- */
@@ -166,20 +166,55 @@ void step_sequence_release(struct step_sequence *sequence)
 	sequence->tokens = sequence->offsets = sequence->positions = NULL;
 }
 
+static bool is_of_process(const struct step_sequence *s, uint32_t launch, uint32_t process)
+{
+	uint32_t thread = s->launches[launch].thread;
+
+	return thread < s->thread_count && s->process_of[thread] == process;
+}
+
+/* Returns the launch of the process before a launch, or STEP_NONE if there is none nearby. */
+static uint32_t launch_before(const struct step_sequence *s, uint32_t launch)
+{
+	uint32_t process = s->process_of[s->launches[launch].thread];
+
+	for (uint32_t i = 1; i <= SEARCHED && i <= launch; i++)
+		if (is_of_process(s, launch - i, process))
+			return launch - i;
+	return STEP_NONE;
+}
+
 uint64_t step_pause_before(const struct step_sequence *sequence, uint32_t position)
 {
-	const struct step_launch *launches = sequence->launches;
-	uint32_t at = step_launch_at(sequence, position), other = at;
-	uint32_t process = sequence->process_of[launches[at].thread];
+	uint32_t launch = step_launch_at(sequence, position);
+	uint32_t before = launch_before(sequence, launch);
 
 	if (position == 0)
 		return 0;
-	while (other > 0 && at - other < PAUSE_SEARCH) {
-		other--;
-		if (sequence->process_of[launches[other].thread] == process)
-			return launches[at].start_ns > launches[other].start_ns
-				       ? launches[at].start_ns - launches[other].start_ns
-				       : 0;
-	}
-	return step_time_between(sequence, position - 1, position);
+	if (before == STEP_NONE)
+		before = step_launch_at(sequence, position - 1);
+	if (sequence->launches[launch].start_ns < sequence->launches[before].start_ns)
+		return 0;
+	return sequence->launches[launch].start_ns - sequence->launches[before].start_ns;
+}
+
+bool step_has_other_before(const struct step_sequence *sequence, uint32_t position)
+{
+	uint32_t launch = step_launch_at(sequence, position);
+	uint32_t before = launch_before(sequence, launch);
+
+	return before != STEP_NONE &&
+	       sequence->launches[before].thread != sequence->launches[launch].thread;
+}
+
+bool step_has_other_after(const struct step_sequence *sequence, uint32_t position)
+{
+	const struct step_launch *launches = sequence->launches;
+	uint32_t launch = step_launch_at(sequence, position), thread = launches[launch].thread;
+
+	for (uint32_t i = 1; i <= SEARCHED && i < sequence->launch_count - launch; i++)
+		if (launches[launch + i].thread != thread &&
+		    is_of_process(sequence, launch + i, sequence->process_of[thread]))
+			return true;
+	return false;
 }

@@ -21,7 +21,7 @@
 
 /* Numbers of all tokens of a run. */
 struct step_numbers {
-	uint32_t *slots; /* of a hash table: number + 1, or 0; NULL: tokens are their numbers */
+	uint32_t *slots; /* a hash table of number + 1, or 0; NULL: tokens are their numbers */
 	uint32_t *keys;  /* the token of each number */
 	uint32_t slot_count, count, capacity;
 	uint32_t *state; /* for each number, while a sequence is made; else zero */
@@ -33,8 +33,10 @@ int step_numbers_init(struct step_numbers *numbers, const struct step_launch *la
 void step_numbers_release(struct step_numbers *numbers);
 
 struct step_sequence {
-	const struct step_launch *launches; /* of all threads */
-	const uint32_t *process_of;         /* by thread */
+	const struct step_launch *launches; /* launches of all threads */
+	uint32_t launch_count;
+	const uint32_t *process_of; /* by thread */
+	uint32_t thread_count;
 	const uint32_t *order; /* launch at each position; NULL: positions are launches */
 	uint32_t *tokens;      /* by position */
 	uint32_t count;
@@ -44,8 +46,9 @@ struct step_sequence {
 };
 
 /*
- * Makes a sequence of `count` launches. The caller has set `launches`, `process_of`, `order` and
- * `count`. Returns 0, or -ENOMEM. The caller calls step_sequence_release() in either case.
+ * Makes a sequence of `count` launches. The caller has set the members
+ * above `tokens`, and `count`. Returns 0, or -ENOMEM. The caller calls step_sequence_release() in
+ * either case.
  */
 int step_sequence_init(struct step_sequence *sequence, struct step_numbers *numbers);
 void step_sequence_release(struct step_sequence *sequence);
@@ -72,6 +75,10 @@ static inline uint64_t step_time_between(const struct step_sequence *sequence, u
 
 /* Returns the time since the launch before by any thread of the process; 0 for the first one. */
 uint64_t step_pause_before(const struct step_sequence *sequence, uint32_t position);
+
+/* Returns whether other threads of the process launch shortly before or after a position. */
+bool step_has_other_before(const struct step_sequence *sequence, uint32_t position);
+bool step_has_other_after(const struct step_sequence *sequence, uint32_t position);
 
 static inline uint32_t step_token_uses(const struct step_sequence *sequence, uint32_t token)
 {

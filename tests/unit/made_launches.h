@@ -33,8 +33,8 @@ struct program {
 	uint32_t start_count, start_capacity;
 	bool is_beginning; /* the next launch begins a step */
 	uint64_t now;
-	double jitter; /* of the time of a launch, as a share */
-	double pace;   /* of all times: 2 is twice as long */
+	double jitter; /* varies the time of a launch, as a share */
+	double pace;   /* factor of all times: 2 is twice as long */
 	uint32_t process_of[MADE_THREADS];
 	uint32_t thread_count;
 	struct step_list found;
