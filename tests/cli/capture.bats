@@ -95,7 +95,7 @@ part()
 	expect_status 0
 	expect_line b.json '"shown":"--time 0..0.2 --stream 7"'
 	expect_line b.svg '· with --time 0..0.2 --stream 7 ·'
-	details="" run_profile --from a.profile --time 0..0.2 -o c.profile -o b.folded
+	details='' run_profile --from a.profile --time 0..0.2 -o c.profile -o b.folded
 	expect_line ending '^Wrote: c\.profile \(the whole run\), b\.folded$'
 	run_profile -v --from a.profile --time 0..0.2 -o c.profile -o b.folded
 	expect_line stderr '^  it holds the whole run, not only the part that other outputs show$'

@@ -192,7 +192,7 @@ expect_each_way()
 	expect_no_line out.folded '\[waiting|launched at|cuda[A-Za-z]*Synchronize'
 	expect_no_line stderr 'wait|Wait'
 	expect_totals out.folded
-	details="" run_profile -gpu-only -o out.folded sh -c 'echo "$PROFILE_TRACE_CONFIG"'
+	details='' run_profile -gpu-only -o out.folded sh -c 'echo "$PROFILE_TRACE_CONFIG"'
 	expect stdout <<<'stacks devices'
 }
 
