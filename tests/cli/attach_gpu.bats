@@ -116,7 +116,6 @@ is_left()
 
 # CUPTI 13.0 keeps threads in the calls of the runtime in which it was left, and so does the stand-in.
 @test "attached again to threads that are always in a call: each operation under its function" {
-	with_details
 	FAKE_CUDA_LAUNCH_NS=200000 start out.alternating "$workloads/alternating"
 	for options in '' --waits '-o out.trace.json' ''; do
 		# shellcheck disable=SC2086 # words
@@ -146,7 +145,6 @@ is_left()
 
 # bats test_tags=quick
 @test "until the time of -d is over" {
-	with_details
 	start_steady
 	run_profile -v --unit ns -gpu-only -p "$target" -d 10 -o out.folded
 	expect_whole
@@ -157,7 +155,6 @@ is_left()
 
 # CUPTI waits for a busy GPU when it is asked for first.
 @test "CUPTI begins late: what is recorded begins with it, and lasts as long as was asked for" {
-	with_details
 	FAKE_CUDA_SUBSCRIBE_MS=2500 start_steady
 	run_profile -v --unit ns -p "$target" -d 2 -o out.folded
 	expect_whole
@@ -166,7 +163,6 @@ is_left()
 }
 
 @test "CUPTI begins in one process before another: their calls and operations are of the same time" {
-	with_details
 	local launches calls
 
 	FAKE_CUDA_SUBSCRIBE_MS=2500 start out.slow "$workloads/steady" 600000
@@ -183,7 +179,6 @@ is_left()
 }
 
 @test "CUPTI begins too late: what is recorded begins without it, and calls are timed until it has" {
-	with_details
 	FAKE_CUDA_SUBSCRIBE_MS=11000 start_steady
 	run_profile -v --strict --unit ns -p "$target" -d 2 -o out.folded
 	expect_status 124
@@ -230,7 +225,6 @@ start_slow_shell()
 }
 
 @test "a process ends before CUPTI has begun: the others are recorded, and nothing is missing" {
-	with_details
 	start_slow_shell 'exit'
 	start_steady
 	start_profile -v --unit ns -p "${targets[0]},$target" -d 0.5 -o out.folded
@@ -281,7 +275,6 @@ start_slow_shell()
 }
 
 @test "the profiler is killed, and the next one attaches" {
-	with_details
 	start_restless
 	for ((i = 0; i < 2; i++)); do
 		start_profile -v -p "$target" -o none.folded
@@ -638,7 +631,6 @@ write_leaver()
 }
 
 @test "under sudo: the user's own processes" {
-	with_details
 	needs_command setpriv
 	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups "$workloads/steady" 600000
 	wait_until grep -q work out.theirs
