@@ -78,12 +78,12 @@ static uint32_t *number_tokens(const struct launch_schedule *launches, enum toke
 	return numbers;
 }
 
-/* Launches in which steps are looked for, and their tokens in full detail. */
+/* Launches in which steps are looked for. */
 struct repeated {
 	const struct launch_schedule *launches;
-	struct step_launch *list;
+	const struct step_launch *list;
 	uint64_t count;
-	uint32_t *tokens, *process_of;
+	uint32_t *process_of;
 };
 
 static int find_steps_by(struct step_list *steps, const struct repeated *r,
@@ -93,11 +93,9 @@ static int find_steps_by(struct step_list *steps, const struct repeated *r,
 	int err = -ENOMEM;
 
 	*steps = (struct step_list){.count = 0};
-	for (uint64_t i = 0; numbers && i < r->count; i++)
-		r->list[i].token = numbers[r->tokens[i]];
 	if (numbers)
-		err = steps_find(r->list, r->count, r->process_of, r->launches->threads.count,
-				 steps);
+		err = steps_find(r->list, r->count, numbers, r->process_of,
+				 r->launches->threads.count, steps);
 	free(numbers);
 	find_main_series(steps);
 	return err;
@@ -111,22 +109,19 @@ static bool has_structure(const struct step_list *steps)
 
 /*
  * Finds steps in the least detail in which they have several launches each: which kernel runs may
- * change with sizes, and a wait may end several steps. Otherwise takes steps of one launch. Changes
- * the tokens of `list`. Returns 0 or -ENOMEM.
+ * change with sizes, and a wait may end several steps. Otherwise takes steps of one launch. Returns
+ * 0 or -ENOMEM.
  */
-static int find_repeated(const struct launch_schedule *launches, struct step_launch *list,
+static int find_repeated(const struct launch_schedule *launches, const struct step_launch *list,
 			 uint64_t count, struct step_list *steps)
 {
 	struct repeated r = {.launches = launches,
 			     .list = list,
 			     .count = count,
-			     .tokens = malloc((count + (size_t)1) * sizeof(*r.tokens)),
 			     .process_of = processes_of(launches)};
-	int err = r.tokens && r.process_of ? 0 : -ENOMEM;
+	int err = r.process_of ? 0 : -ENOMEM;
 
 	*steps = (struct step_list){.count = 0};
-	for (uint64_t i = 0; r.tokens && i < count; i++)
-		r.tokens[i] = list[i].token;
 	for (int detail = BY_STACK; detail < TOKEN_DETAILS && !err && !has_structure(steps);
 	     detail++) {
 		struct step_list found;
@@ -139,7 +134,6 @@ static int find_repeated(const struct launch_schedule *launches, struct step_lau
 			step_list_release(&found);
 		}
 	}
-	free(r.tokens);
 	free(r.process_of);
 	return err;
 }

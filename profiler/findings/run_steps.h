@@ -38,7 +38,7 @@ int run_steps_find(struct run_steps *steps, const struct result *result,
 void run_steps_release(struct run_steps *steps);
 
 /*
- * Finds the steps of repeated launches. Changes the tokens of launches. Returns 0 or -ENOMEM. If
+ * Finds the steps of repeated launches. Returns 0 or -ENOMEM. If
  * there are none, `*none` is why.
  */
 int run_steps_of_launches(struct launch_schedule *launches, struct step_list *steps,

@@ -85,7 +85,10 @@ static uint32_t thread_of(struct place_maps *maps, thread_set *threads, struct p
 struct launch_reading {
 	struct launch_schedule *schedule;
 	uint32_t *plain;        /* by stack: the number of the stack without ranges of NVTX */
+	uint32_t *tokens;       /* by stack: its token; RECORD_NONE: not looked up yet */
 	const uint32_t *ranges; /* by stack; or NULL */
+	uint32_t *refined;      /* by token: its latest refinement, or itself */
+	uint32_t refined_count, refined_capacity;
 	const struct result *result;
 	struct place_maps maps;
 };
@@ -147,16 +150,25 @@ static int read_records(const struct result *result, record_taker take, void *co
 	return err;
 }
 
+/* Returns the token of a launch whose kernel is not known yet. It is looked up once for a stack. */
+static uint32_t launch_token(struct launch_reading *r, uint32_t stack)
+{
+	if (r->tokens[stack] == RECORD_NONE)
+		r->tokens[stack] = token_of(
+			r->schedule,
+			&(struct schedule_token){.stack = r->plain[stack],
+						 .frame = SCHEDULE_NO_FRAME,
+						 .range = r->ranges ? r->ranges[stack] : 0});
+	return r->tokens[stack];
+}
+
 /* Adds a launch. Its number is its place among all launches. */
 static int add_launch(struct launch_reading *r, const struct timeline_record *record)
 {
 	struct launch_schedule *s = r->schedule;
 	uint32_t thread = thread_of(&r->maps, (thread_set *)&s->threads, record->place);
 	uint32_t stack = result_record_stack(r->result, record);
-	uint32_t token =
-		token_of(s, &(struct schedule_token){.stack = r->plain[stack],
-						     .frame = SCHEDULE_NO_FRAME,
-						     .range = r->ranges ? r->ranges[stack] : 0});
+	uint32_t token = launch_token(r, stack);
 	int err = make_room(&s->list, s->count, &s->capacity, sizeof(*s->list));
 
 	if (!err && (token == RECORD_NONE || thread == NO_THREAD))
@@ -179,6 +191,24 @@ static int add_launches(struct launch_reading *r)
 	return err ? err : more;
 }
 
+/* Returns the number of a refined token, and notes it as the latest refinement of `of`. */
+static uint32_t refined_token(struct launch_reading *r, uint32_t of,
+			      const struct schedule_token *token)
+{
+	uint32_t number = token_of(r->schedule, token);
+
+	while (r->refined_count <= of) {
+		if (!array_make_room(&r->refined, r->refined_count, &r->refined_capacity,
+				     sizeof(*r->refined)))
+			return RECORD_NONE;
+		r->refined[r->refined_count] = r->refined_count;
+		r->refined_count++;
+	}
+	if (number != RECORD_NONE)
+		r->refined[of] = number;
+	return number;
+}
+
 /*
  * Tells launches of different kernels from one stack apart, by the first kernel of each, and those
  * that their threads waited for.
@@ -199,7 +229,14 @@ static int refine_launch(void *context, const struct timeline_record *record,
 	if (token.frame == SCHEDULE_NO_FRAME && is_kernel && stack != RESULT_ROOT)
 		token.frame = r->result->stacks[stack].frame;
 	token.is_waited |= record->is_waited;
-	number = token_of(s, &token);
+	number = s->list[launch->number].token;
+	if (memcmp(&token, &s->tokens.list[number], sizeof(token)) == 0)
+		return 0;
+	if (number >= r->refined_count ||
+	    memcmp(&token, &s->tokens.list[r->refined[number]], sizeof(token)) != 0)
+		number = refined_token(r, number, &token);
+	else
+		number = r->refined[number];
 	if (number == RECORD_NONE)
 		return -ENOMEM;
 	s->list[launch->number].token = number;
@@ -216,11 +253,16 @@ int launch_schedule_read(struct launch_schedule *schedule, const struct result *
 	int err = -ENOMEM;
 
 	memset(schedule, 0, sizeof(*schedule));
-	if (r.plain && place_maps_begin(&r.maps, result))
+	r.tokens = malloc((result->stack_count + (size_t)1) * sizeof(*r.tokens));
+	if (r.tokens)
+		memset(r.tokens, 0xff, (result->stack_count + (size_t)1) * sizeof(*r.tokens));
+	if (r.plain && r.tokens && place_maps_begin(&r.maps, result))
 		err = add_launches(&r);
 	if (!err)
 		err = read_records(result, refine_launch, &r);
 	free(r.plain);
+	free(r.tokens);
+	free(r.refined);
 	place_maps_release(&r.maps);
 	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));
 	if (err)
@@ -242,6 +284,7 @@ struct operation_reading {
 	struct operation_schedule *schedule;
 	const struct result *result;
 	struct place_maps maps;
+	uint32_t *sites;          /* by stack: the site found last; SCHEDULE_NO_SITE: none */
 	bool *is_nccl;            /* by frame */
 	struct rank_waits *waits; /* NULL unless ranks are merged */
 	uint64_t to_ns;           /* the end of the result's time */
@@ -416,14 +459,18 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 
 	memset(schedule, 0, sizeof(*schedule));
 	result_time_range(result, &from_ns, &r.to_ns);
+	r.sites = malloc((result->stack_count + (size_t)1) * sizeof(*r.sites));
+	if (r.sites)
+		memset(r.sites, 0xff, (result->stack_count + (size_t)1) * sizeof(*r.sites));
 	for (uint32_t i = 0; r.is_nccl && i < result->frame_count; i++)
 		r.is_nccl[i] = collectives_is_nccl(&result->frames[i]);
 	if (result->rank_count)
 		r.waits = rank_waits_new(result, NULL);
-	if (r.is_nccl && place_maps_begin(&r.maps, result) && find_devices(&r))
+	if (r.is_nccl && r.sites && place_maps_begin(&r.maps, result) && find_devices(&r))
 		err = read_records(result, add_to_operations, &r);
 	place_maps_release(&r.maps);
 	rank_waits_free(r.waits);
+	free(r.sites);
 	free(r.is_nccl);
 	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));
 	time_sort(schedule->samples, schedule->sample_count, sizeof(*schedule->samples));

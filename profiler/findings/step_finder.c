@@ -515,10 +515,11 @@ static int list_series(struct finder *f, struct step_list *steps)
 	return error;
 }
 
-int steps_find(const struct step_launch *launches, uint64_t count, const uint32_t *process_of,
-	       uint32_t thread_count, struct step_list *steps)
+int steps_find(const struct step_launch *launches, uint64_t count, const uint32_t *kinds,
+	       const uint32_t *process_of, uint32_t thread_count, struct step_list *steps)
 {
 	struct finder f = {.launches = launches,
+			   .numbers = {.kinds = kinds},
 			   .count = (uint32_t)count,
 			   .process_of = process_of,
 			   .thread_count = thread_count};

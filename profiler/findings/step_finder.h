@@ -63,14 +63,15 @@ struct step_list {
 };
 
 /*
- * Finds the steps. `launches` are in order of time. `process_of` has the process of each of
+ * Finds the steps. `launches` are in order of time. `kinds` has a number for each token, by which
+ * launches are told apart; NULL: the tokens themselves. `process_of` has the process of each of
  * `thread_count` threads; launches of other threads are left out. Takes time proportional to the
  * number of launches, and for each at most 12 bytes if tokens are small numbers. Returns 0, or
  * -ENOMEM with an empty list: also for more than 2^31 launches. The caller calls
  * step_list_release().
  */
-int steps_find(const struct step_launch *launches, uint64_t count, const uint32_t *process_of,
-	       uint32_t thread_count, struct step_list *steps);
+int steps_find(const struct step_launch *launches, uint64_t count, const uint32_t *kinds,
+	       const uint32_t *process_of, uint32_t thread_count, struct step_list *steps);
 void step_list_release(struct step_list *steps);
 
 #endif

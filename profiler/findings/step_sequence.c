@@ -56,18 +56,26 @@ static bool add_number(struct step_numbers *n, uint32_t token)
 	return true;
 }
 
+static uint32_t kind_of(const struct step_numbers *n, uint32_t token)
+{
+	return n->kinds ? n->kinds[token] : token;
+}
+
 int step_numbers_init(struct step_numbers *numbers, const struct step_launch *launches,
 		      uint32_t count)
 {
 	uint32_t most = 0;
 
-	memset(numbers, 0, sizeof(*numbers));
-	for (uint32_t i = 0; i < count; i++)
-		most = launches[i].token > most ? launches[i].token : most;
+	*numbers = (struct step_numbers){.kinds = numbers->kinds};
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t kind = kind_of(numbers, launches[i].token);
+
+		most = kind > most ? kind : most;
+	}
 	if (most < (uint64_t)count + SPARE_NUMBERS)
 		numbers->count = most + 1;
 	for (uint32_t i = 0; most >= (uint64_t)count + SPARE_NUMBERS && i < count; i++)
-		if (!add_number(numbers, launches[i].token))
+		if (!add_number(numbers, kind_of(numbers, launches[i].token)))
 			return -ENOMEM;
 	numbers->state = calloc((size_t)numbers->count + 1, sizeof(*numbers->state));
 	return numbers->state ? 0 : -ENOMEM;
@@ -83,7 +91,9 @@ void step_numbers_release(struct step_numbers *numbers)
 
 static uint32_t number_of(const struct step_numbers *n, uint32_t token)
 {
-	return n->slots ? *slot_of(n, token) - 1 : token;
+	uint32_t kind = kind_of(n, token);
+
+	return n->slots ? *slot_of(n, kind) - 1 : kind;
 }
 
 /* ---- sequences ---- */

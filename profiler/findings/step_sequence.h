@@ -21,6 +21,7 @@
 
 /* Numbers of all tokens of a run. */
 struct step_numbers {
+	const uint32_t *kinds; /* the number in place of each token, set by the caller; or NULL */
 	uint32_t *slots; /* a hash table of number + 1, or 0; NULL: tokens are their numbers */
 	uint32_t *keys;  /* the token of each number */
 	uint32_t slot_count, count, capacity;

@@ -3,9 +3,9 @@
  * Finds the launch of each operation of a timeline, while the caller reads the records in order.
  *
  * A timeline has a launch where its call returned, so an operation may come first. The finder reads
- * ahead by half of what launch_index.h keeps. So it finds launches up to LAUNCH_FINDER_AHEAD
- * launches before or after the operation. In such an index launches have a place number as their
- * thread, and are numbered from 0 in the order of the timeline.
+ * LAUNCH_FINDER_AHEAD launches ahead, and keeps as many of the latest as launch_index.h does. In
+ * its index launches have a place number as their thread, and are numbered from 0 in the order of
+ * the timeline.
  *
  * The result must outlive the finder. Not thread-safe.
  */
@@ -15,7 +15,7 @@
 #include "profiler/model/launch_index.h"
 #include "profiler/model/result.h"
 
-#define LAUNCH_FINDER_AHEAD (LAUNCH_INDEX_ENTRIES / 2)
+#define LAUNCH_FINDER_AHEAD (1u << 15)
 
 struct launch_finder;
 

@@ -2,61 +2,68 @@
 #include "profiler/model/launch_index.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include "symbolize/util/hash.h"
+
+#define SETS (LAUNCH_INDEX_ENTRIES / LAUNCH_INDEX_WAYS)
 
 static uint64_t key_of(uint32_t process, uint32_t correlation)
 {
 	return (uint64_t)process << 32 | correlation;
 }
 
-/* Makes the newer generation the older one, with an empty one after it. */
-static void begin_generation(struct launch_index *index)
+/* Returns the first entry of the set. Processes begin at places far from each other. */
+static struct indexed_launch *set_of(const struct launch_index *index, uint32_t process,
+				     uint32_t correlation)
 {
-	struct record_set full = index->newer.set;
+	uint32_t set = (correlation / LAUNCH_INDEX_WAYS + hash_number(process)) % SETS;
 
-	index->newer.set = index->older.set;
-	index->older.set = full;
-	record_set_clear(&index->newer.set);
+	return &index->entries[(size_t)set * LAUNCH_INDEX_WAYS];
 }
 
 int launch_index_add(struct launch_index *index, uint32_t process, uint32_t correlation,
 		     struct indexed_launch launch)
 {
-	uint32_t hash, at;
-
-	launch.key = key_of(process, correlation);
-	hash = hash_number(launch.key);
+	struct indexed_launch *set, *to;
 
 	if (!correlation)
 		return 0;
-	at = record_find_hashed(&index->newer, hash, &launch.key);
-	if (at != RECORD_NONE) {
-		index->newer.list[at] = launch;
-		return 0;
+	if (!index->entries)
+		index->entries = calloc(LAUNCH_INDEX_ENTRIES, sizeof(*index->entries));
+	if (!index->entries)
+		return -ENOMEM;
+	launch.key = key_of(process, correlation);
+	to = set = set_of(index, process, correlation);
+	for (uint32_t i = 0; i < LAUNCH_INDEX_WAYS; i++) {
+		if (set[i].key == launch.key) {
+			to = &set[i];
+			break;
+		}
+		if (to->key && (!set[i].key || set[i].start_ns < to->start_ns))
+			to = &set[i];
 	}
-	if (index->newer.count >= (index->limit ? index->limit : LAUNCH_INDEX_ENTRIES))
-		begin_generation(index);
-	at = record_add_hashed(&index->newer, hash, &launch);
-	return at == RECORD_NONE ? -ENOMEM : 0;
+	*to = launch;
+	return 0;
 }
 
 const struct indexed_launch *launch_index_find(const struct launch_index *index, uint32_t process,
 					       uint32_t correlation)
 {
 	const uint64_t key = key_of(process, correlation);
-	const uint32_t hash = hash_number(key);
-	uint32_t at;
+	const struct indexed_launch *set;
 
-	if (!correlation)
+	if (!correlation || !index->entries)
 		return NULL;
-	at = record_find_hashed(&index->newer, hash, &key);
-	if (at != RECORD_NONE)
-		return &index->newer.list[at];
-	at = record_find_hashed(&index->older, hash, &key);
-	return at == RECORD_NONE ? NULL : &index->older.list[at];
+	set = set_of(index, process, correlation);
+	for (uint32_t i = 0; i < LAUNCH_INDEX_WAYS; i++)
+		if (set[i].key == key)
+			return &set[i];
+	return NULL;
 }
 
 void launch_index_release(struct launch_index *index)
 {
-	record_set_release(&index->newer.set);
-	record_set_release(&index->older.set);
+	free(index->entries);
+	*index = (struct launch_index){.entries = NULL};
 }

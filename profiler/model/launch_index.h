@@ -2,35 +2,32 @@
 /*
  * Finds the launch of an operation, by process and correlation id, among the latest launches.
  *
- * The index has two generations of LAUNCH_INDEX_ENTRIES launches each. When the newer one is full,
- * it becomes the older one, and the launches of the older one are dropped. So at least the latest
- * LAUNCH_INDEX_ENTRIES launches are found. It takes 25 MiB at most, and less for fewer launches.
+ * A table of LAUNCH_INDEX_ENTRIES entries, in sets of LAUNCH_INDEX_WAYS. Correlation ids that
+ * follow each other share a set or have the next one, so that adding and finding stay in the
+ * processor's caches. A full set drops the launch that began first. So a process alone keeps the
+ * launches of its latest LAUNCH_INDEX_ENTRIES ids. It takes 16 MiB.
  *
- * A timeline has a launch where its call returned. So operations may come before their launch; see
- * launch_finder.h. Times are in ns, CLOCK_MONOTONIC.
- *
- * Zero-initialised is empty and valid. Not thread-safe.
+ * Times are in ns, CLOCK_MONOTONIC. Zero-initialised is empty and valid. Not thread-safe.
  */
 #ifndef PROFILER_MODEL_LAUNCH_INDEX_H
 #define PROFILER_MODEL_LAUNCH_INDEX_H
 
 #include <stdint.h>
-#include "symbolize/util/record_set.h"
 
-#define LAUNCH_INDEX_ENTRIES (1u << 18)
+#define LAUNCH_INDEX_ENTRIES (1u << 19)
+#define LAUNCH_INDEX_WAYS 4u
 
-/* A launch that was found. `thread` and `stack` are any numbers of the caller. */
+/* A launch that was found. */
 struct indexed_launch {
 	uint64_t key; /* process and correlation id */
 	uint64_t start_ns;
-	uint32_t thread, stack;
-	uint32_t number;  /* any number of the caller */
-	uint32_t call_ns; /* duration of the call, at most UINT32_MAX */
+	uint32_t thread, stack; /* any numbers of the caller */
+	uint32_t number;        /* any number of the caller */
+	uint32_t call_ns;       /* duration of the call, at most UINT32_MAX */
 };
 
 struct launch_index {
-	RECORD_SET(struct indexed_launch) newer, older;
-	uint32_t limit; /* entries of a generation; 0: LAUNCH_INDEX_ENTRIES */
+	struct indexed_launch *entries; /* NULL until the first launch is added */
 };
 
 /*

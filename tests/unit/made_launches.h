@@ -149,7 +149,8 @@ static inline void program_find(struct program *p)
 {
 	step_list_release(&p->found);
 	assert_int_equal(
-		steps_find(p->launches, p->count, p->process_of, p->thread_count, &p->found), 0);
+		steps_find(p->launches, p->count, NULL, p->process_of, p->thread_count, &p->found),
+		0);
 }
 
 /* Returns how well the starts of a series are those of `p`: the harmonic mean of two shares. */

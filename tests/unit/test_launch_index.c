@@ -14,7 +14,7 @@ static void add(struct launch_index *index, uint32_t process, uint32_t correlati
 
 static void test_finds_by_process_and_correlation(void **state)
 {
-	struct launch_index index = {.limit = 0};
+	struct launch_index index = {.entries = NULL};
 	const struct indexed_launch *launch;
 
 	(void)state;
@@ -36,60 +36,59 @@ static void test_finds_by_process_and_correlation(void **state)
 
 static void test_id_0_is_unknown(void **state)
 {
-	struct launch_index index = {.limit = 0};
+	struct launch_index index = {.entries = NULL};
 
 	(void)state;
 	add(&index, 1, 0, 100);
 	assert_null(launch_index_find(&index, 1, 0));
-	assert_int_equal(index.newer.count, 0);
+	assert_null(index.entries);
 	launch_index_release(&index);
 }
 
 static void test_the_latest_of_equal_launches_is_found(void **state)
 {
-	struct launch_index index = {.limit = 2};
+	struct launch_index index = {.entries = NULL};
 
 	(void)state;
 	add(&index, 1, 5, 100);
+	add(&index, 1, 6, 110);
 	add(&index, 1, 5, 150);
 	assert_int_equal(launch_index_find(&index, 1, 5)->start_ns, 150);
-	add(&index, 1, 6, 160);
-	add(&index, 1, 7, 170); /* a new generation */
-	add(&index, 1, 5, 180); /* the id is used again; the old launch is still there */
-	assert_int_equal(launch_index_find(&index, 1, 5)->start_ns, 180);
-	assert_int_equal(launch_index_find(&index, 1, 6)->start_ns, 160);
+	assert_int_equal(launch_index_find(&index, 1, 6)->start_ns, 110);
 	launch_index_release(&index);
 }
 
-static void test_keeps_the_latest_and_is_bounded(void **state)
+/* A process alone has the launches of its latest ids, whether these are dense or not. */
+static void test_keeps_the_latest(void **state)
 {
-	enum { LIMIT = 100, COUNT = 1234 };
-	struct launch_index index = {.limit = LIMIT};
-
 	(void)state;
-	for (uint32_t i = 1; i <= COUNT; i++) {
-		add(&index, 1, i, i);
-		for (uint32_t old = i > LIMIT ? i - LIMIT + 1 : 1; old <= i; old++)
-			assert_int_equal(launch_index_find(&index, 1, old)->start_ns, old);
-		if (i > 2 * LIMIT)
-			assert_null(launch_index_find(&index, 1, i - 2 * LIMIT));
-		assert_true(index.newer.count <= LIMIT && index.older.count <= LIMIT);
+	for (uint32_t stride = 1; stride <= 7; stride += 3) {
+		struct launch_index index = {.entries = NULL};
+		const uint32_t kept = LAUNCH_INDEX_ENTRIES / stride, count = 2 * kept + 10;
+
+		for (uint32_t i = 1; i <= count; i++)
+			add(&index, 3, i * stride, i);
+		for (uint32_t i = count - kept + LAUNCH_INDEX_WAYS; i <= count; i++)
+			assert_int_equal(launch_index_find(&index, 3, i * stride)->start_ns, i);
+		if (stride < LAUNCH_INDEX_WAYS)
+			assert_null(launch_index_find(&index, 3, stride));
+		launch_index_release(&index);
 	}
-	launch_index_release(&index);
 }
 
-static void test_default_limit(void **state)
+/* A full set drops the launch that began first. */
+static void test_drops_the_first(void **state)
 {
-	struct launch_index index = {.limit = 0};
-	const uint32_t count = 3 * LAUNCH_INDEX_ENTRIES + 10;
+	struct launch_index index = {.entries = NULL};
+	const uint32_t next = LAUNCH_INDEX_ENTRIES;
 
 	(void)state;
-	for (uint32_t i = 1; i <= count; i++)
-		add(&index, 3, i, i);
-	assert_int_equal(launch_index_find(&index, 3, count - LAUNCH_INDEX_ENTRIES + 1)->start_ns,
-			 count - LAUNCH_INDEX_ENTRIES + 1);
-	assert_null(launch_index_find(&index, 3, count - 2 * LAUNCH_INDEX_ENTRIES));
-	assert_int_equal(index.newer.capacity, LAUNCH_INDEX_ENTRIES);
+	for (uint32_t i = 0; i < LAUNCH_INDEX_WAYS; i++)
+		add(&index, 1, 4 + i * next, 1000 - i);
+	add(&index, 1, 4 + LAUNCH_INDEX_WAYS * next, 2000);
+	assert_null(launch_index_find(&index, 1, 4 + (LAUNCH_INDEX_WAYS - 1) * next));
+	for (uint32_t i = 0; i + 1 < LAUNCH_INDEX_WAYS; i++)
+		assert_non_null(launch_index_find(&index, 1, 4 + i * next));
 	launch_index_release(&index);
 }
 
@@ -99,8 +98,8 @@ int main(void)
 		cmocka_unit_test(test_finds_by_process_and_correlation),
 		cmocka_unit_test(test_id_0_is_unknown),
 		cmocka_unit_test(test_the_latest_of_equal_launches_is_found),
-		cmocka_unit_test(test_keeps_the_latest_and_is_bounded),
-		cmocka_unit_test(test_default_limit),
+		cmocka_unit_test(test_keeps_the_latest),
+		cmocka_unit_test(test_drops_the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

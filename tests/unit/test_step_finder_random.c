@@ -39,13 +39,13 @@ static void takes_empty_input(void **state)
 	const uint32_t process = 0;
 
 	(void)state;
-	assert_int_equal(steps_find(NULL, 0, NULL, 0, &steps), 0);
+	assert_int_equal(steps_find(NULL, 0, NULL, NULL, 0, &steps), 0);
 	assert_int_equal(steps.count, 0);
 	step_list_release(&steps);
 	step_list_release(&steps);
-	assert_int_equal(steps_find(&one, 1, &process, 1, &steps), 0);
+	assert_int_equal(steps_find(&one, 1, NULL, &process, 1, &steps), 0);
 	assert_int_equal(steps.count, 0);
-	assert_int_equal(steps_find(&one, UINT64_C(1) << 40, &process, 1, &steps), -ENOMEM);
+	assert_int_equal(steps_find(&one, UINT64_C(1) << 40, NULL, &process, 1, &steps), -ENOMEM);
 	assert_int_equal(steps.count, 0);
 }
 
