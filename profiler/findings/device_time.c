@@ -143,6 +143,7 @@ struct division {
 	struct schedule_activity *samples, *waits; /* by thread, then in order of time */
 	struct pool *pools;                        /* by site of the schedule: host code */
 	RECORD_SET(struct pooled_sample) pooled;
+	uint32_t *latest;    /* by stack of the result: the site charged last, or RECORD_NONE */
 	const bool *is_own;  /* by frame of the result */
 	double loader_share; /* loaders' share of host code, by rows of --idle; below 0: unknown */
 	bool has_failed;
@@ -157,16 +158,26 @@ struct charge {
 	uint64_t count, ns, longest_ns, longest_from_ns;
 };
 
-static void charge_site(struct division *d, const struct charge *charge)
+/* Returns the number of a charge's site. That of a stack's latest charge is likely the next. */
+static uint32_t find_site(struct division *d, const struct charge *charge)
 {
 	const uint32_t key[] = {charge->use, charge->stack, charge->is_sampled, 0};
-	struct idle_site *site;
-	uint32_t at;
+	uint32_t at = d->latest[charge->stack];
 
-	at = record_get(&d->times->sites, &key,
-			&((struct idle_site){.use = charge->use,
-					     .stack = charge->stack,
-					     .is_sampled = charge->is_sampled}));
+	if (at == RECORD_NONE || memcmp(&d->times->sites.list[at], key, sizeof(key)) != 0)
+		at = record_get(&d->times->sites, &key,
+				&((struct idle_site){.use = charge->use,
+						     .stack = charge->stack,
+						     .is_sampled = charge->is_sampled}));
+	d->latest[charge->stack] = at;
+	return at;
+}
+
+static void charge_site(struct division *d, const struct charge *charge)
+{
+	struct idle_site *site;
+	uint32_t at = find_site(d, charge);
+
 	if (at == RECORD_NONE) {
 		d->has_failed = true;
 		return;
@@ -655,8 +666,10 @@ static bool prepare(struct division *d)
 	d->threads = calloc(s->threads.count + 1u, sizeof(*d->threads));
 	d->devices = calloc(s->device_count + 1u, sizeof(*d->devices));
 	d->pools = calloc(s->sites.count + 1u, sizeof(*d->pools));
-	if (!d->times->devices || !d->threads || !d->devices || !d->pools)
+	d->latest = malloc((d->result->stack_count + (size_t)1) * sizeof(*d->latest));
+	if (!d->times->devices || !d->threads || !d->devices || !d->pools || !d->latest)
 		return false;
+	memset(d->latest, 0xff, (d->result->stack_count + (size_t)1) * sizeof(*d->latest));
 	d->times->device_count = s->device_count;
 	for (uint32_t i = 0; i < s->device_count; i++) {
 		d->times->devices[i].device = s->devices[i];
@@ -708,6 +721,7 @@ int device_times_divide(struct device_times *times, const struct operation_sched
 	free(d.samples);
 	free(d.waits);
 	free(d.pools);
+	free(d.latest);
 	record_set_release(&d.pooled.set);
 	return d.has_failed ? -ENOMEM : 0;
 }

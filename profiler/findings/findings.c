@@ -215,7 +215,7 @@ static void find_step_work(struct findings *f, const struct operation_schedule *
 
 /* Finds the steady part, and the times of steps. Returns 0 or -ENOMEM. */
 static int find_steady(struct making *m, const struct operation_schedule *schedule,
-		       const uint32_t *process_of)
+		       uint32_t process)
 {
 	struct findings *f = m->findings;
 	const struct step_series *s = f->steps.list;
@@ -227,7 +227,7 @@ static int find_steady(struct making *m, const struct operation_schedule *schedu
 	f->step_work_ns = malloc((s->count + (size_t)1) * sizeof(*f->step_work_ns));
 	if (!f->step_work_ns)
 		return -ENOMEM;
-	find_step_work(f, schedule, process_of[s->thread]);
+	find_step_work(f, schedule, process);
 	f->steady_from_ns = f->step_work_ns[s->warm_up];
 	f->steady_to_ns = f->step_work_ns[s->count];
 	return step_times_measure(&f->step_times, f->step_work_ns, s->count, s->warm_up);
@@ -704,18 +704,8 @@ static void add_losses(struct making *m)
 
 /* ---- all ---- */
 
-/* Returns the process of each thread, or NULL if out of memory. */
-static uint32_t *processes_of(const struct launch_schedule *launches)
-{
-	uint32_t *process_of = malloc((launches->threads.count + 1u) * sizeof(*process_of));
-
-	for (uint32_t i = 0; process_of && i < launches->threads.count; i++)
-		process_of[i] = launches->threads.list[i].process;
-	return process_of;
-}
-
 /* Divides times and adds all findings. */
-static int make(struct making *m, const uint32_t *process_of)
+static int make(struct making *m, uint32_t process)
 {
 	struct findings *f = m->findings;
 	struct operation_schedule schedule;
@@ -724,7 +714,7 @@ static int make(struct making *m, const uint32_t *process_of)
 	if (err)
 		return err;
 	find_work(f, &schedule);
-	err = find_steady(m, &schedule, process_of);
+	err = find_steady(m, &schedule, process);
 	if (!err)
 		err = device_times_divide(&f->whole, &schedule, m->result, f->is_own, m->from_ns,
 					  m->to_ns);
@@ -754,19 +744,13 @@ static int make(struct making *m, const uint32_t *process_of)
 static int read_course(struct making *m)
 {
 	struct findings *f = m->findings;
-	struct launch_schedule launches;
-	uint32_t *process_of;
-	int err = launch_schedule_read(&launches, m->result, NULL);
+	const struct slice_match no_name = {.text = NULL};
+	struct run_steps found;
+	int err = run_steps_find(&found, m->result, &no_name);
 
-	if (err)
-		return err;
-	process_of = processes_of(&launches);
-	err = process_of ? run_steps_of_launches(&launches, &f->steps, &f->no_steps) : -ENOMEM;
-	launch_schedule_release(&launches);
-	if (!err)
-		err = make(m, process_of);
-	free(process_of);
-	return err;
+	f->steps = found.steps; /* freed with the findings */
+	f->no_steps = found.none;
+	return err ? err : make(m, found.thread.process);
 }
 
 static const char *unknown_text(int err)

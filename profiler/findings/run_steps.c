@@ -108,12 +108,12 @@ static bool has_structure(const struct step_list *steps)
 }
 
 /*
- * Finds steps in the least detail in which they have several launches each: which kernel runs may
- * change with sizes, and a wait may end several steps. Otherwise takes steps of one launch. Returns
- * 0 or -ENOMEM.
+ * Finds steps in details `from` to `to`. Takes those of the least detail in which they have several
+ * launches each. Otherwise keeps those of one launch. Returns 0 or -ENOMEM.
  */
 static int find_repeated(const struct launch_schedule *launches, const struct step_launch *list,
-			 uint64_t count, struct step_list *steps)
+			 uint64_t count, enum token_detail from, enum token_detail to,
+			 struct step_list *steps)
 {
 	struct repeated r = {.launches = launches,
 			     .list = list,
@@ -121,9 +121,7 @@ static int find_repeated(const struct launch_schedule *launches, const struct st
 			     .process_of = processes_of(launches)};
 	int err = r.process_of ? 0 : -ENOMEM;
 
-	*steps = (struct step_list){.count = 0};
-	for (int detail = BY_STACK; detail < TOKEN_DETAILS && !err && !has_structure(steps);
-	     detail++) {
+	for (int detail = (int)from; detail <= (int)to && !err && !has_structure(steps); detail++) {
 		struct step_list found;
 
 		err = find_steps_by(&found, &r, (enum token_detail)detail);
@@ -138,15 +136,29 @@ static int find_repeated(const struct launch_schedule *launches, const struct st
 	return err;
 }
 
-int run_steps_of_launches(struct launch_schedule *launches, struct step_list *steps,
-			  const char **none)
+/* Finds steps of one detail after the other. Kernels are read only if stacks tell too little. */
+static int find_by_launches(struct run_steps *steps, const struct result *result)
 {
-	int err = find_repeated(launches, launches->list, launches->count, steps);
+	struct launch_schedule launches;
+	uint64_t count = 0;
+	int err = 0;
 
-	*none = err || steps->count           ? NULL
-		: launches->count < STEPS_MIN ? "there are too few launches"
-					      : "no sequence of launches repeats over most of the "
-						"run";
+	for (int by_work = 0; by_work < 2 && !err && !has_structure(&steps->steps); by_work++) {
+		err = launch_schedule_read(&launches, result, NULL, by_work);
+		if (err)
+			break;
+		err = find_repeated(&launches, launches.list, launches.count,
+				    by_work ? BY_KERNEL : BY_STACK, by_work ? BY_WAIT : BY_STACK,
+				    &steps->steps);
+		count = launches.count;
+		if (!err && steps->steps.count)
+			steps->thread = launches.threads.list[steps->steps.list[0].thread];
+		launch_schedule_release(&launches);
+	}
+	if (!err && !steps->steps.count)
+		steps->none = count < STEPS_MIN
+				      ? "there are too few launches"
+				      : "no sequence of launches repeats over most of the run";
 	return err;
 }
 
@@ -269,7 +281,7 @@ static int find_inside(const struct range_reading *r, struct step_list *found)
 		list[i] = r->inside[i];
 		list[i].start_ns = i;
 	}
-	err = find_repeated(r->launches, list, r->inside_count, found);
+	err = find_repeated(r->launches, list, r->inside_count, BY_STACK, BY_WAIT, found);
 	free(list);
 	return err;
 }
@@ -423,18 +435,25 @@ static int find_in_ranges(const struct launch_schedule *launches, uint32_t frame
 int run_steps_find(struct run_steps *steps, const struct result *result,
 		   const struct slice_match *name)
 {
-	uint32_t *ranges = name->text ? find_ranges(result, name) : NULL;
 	struct launch_schedule launches;
-	int err = name->text && !ranges ? -ENOMEM : 0;
+	uint32_t *ranges;
+	int err;
 
 	*steps = (struct run_steps){.none = NULL};
-	if (!err)
-		err = launch_schedule_read(&launches, result, ranges);
+	if (!name->text) {
+		err = find_by_launches(steps, result);
+		if (err)
+			run_steps_release(steps);
+		return err;
+	}
+	ranges = find_ranges(result, name);
+	if (!ranges)
+		return -ENOMEM;
+	err = launch_schedule_read(&launches, result, ranges, true);
 	free(ranges);
 	if (err)
 		return err;
-	err = name->text ? find_in_ranges(&launches, result->frame_count, steps)
-			 : run_steps_of_launches(&launches, &steps->steps, &steps->none);
+	err = find_in_ranges(&launches, result->frame_count, steps);
 	if (!err && steps->steps.count)
 		steps->thread = launches.threads.list[steps->steps.list[0].thread];
 	launch_schedule_release(&launches);

@@ -37,11 +37,4 @@ int run_steps_find(struct run_steps *steps, const struct result *result,
 		   const struct slice_match *name);
 void run_steps_release(struct run_steps *steps);
 
-/*
- * Finds the steps of repeated launches. Returns 0 or -ENOMEM. If
- * there are none, `*none` is why.
- */
-int run_steps_of_launches(struct launch_schedule *launches, struct step_list *steps,
-			  const char **none);
-
 #endif

@@ -244,7 +244,7 @@ static int refine_launch(void *context, const struct timeline_record *record,
 }
 
 int launch_schedule_read(struct launch_schedule *schedule, const struct result *result,
-			 const uint32_t *ranges)
+			 const uint32_t *ranges, bool by_work)
 {
 	struct launch_reading r = {.schedule = schedule,
 				   .result = result,
@@ -258,7 +258,7 @@ int launch_schedule_read(struct launch_schedule *schedule, const struct result *
 		memset(r.tokens, 0xff, (result->stack_count + (size_t)1) * sizeof(*r.tokens));
 	if (r.plain && r.tokens && place_maps_begin(&r.maps, result))
 		err = add_launches(&r);
-	if (!err)
+	if (!err && by_work)
 		err = read_records(result, refine_launch, &r);
 	free(r.plain);
 	free(r.tokens);

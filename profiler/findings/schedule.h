@@ -45,11 +45,13 @@ struct launch_schedule {
 };
 
 /*
- * Reads the launches. `ranges` has a number for each stack of the result, which tells launches of
- * one kind apart; it may be NULL. Returns 0, -E2BIG, -ENOMEM, or the error of reading the timeline.
+ * Reads the launches. With `by_work`, tokens also tell launches of different kernels apart, and
+ * those that their threads waited for. `ranges` has a number for each stack of the result, which
+ * tells launches of one kind apart; it may be NULL. Returns 0, -E2BIG, -ENOMEM, or the error of
+ * reading the timeline.
  */
 int launch_schedule_read(struct launch_schedule *schedule, const struct result *result,
-			 const uint32_t *ranges);
+			 const uint32_t *ranges, bool by_work);
 void launch_schedule_release(struct launch_schedule *schedule);
 
 /*
