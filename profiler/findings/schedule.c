@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_work.h"
+#include "profiler/findings/step_sequence.h"
 #include "profiler/model/launch_finder.h"
 #include "profiler/shape/rank_waits.h"
 #include "profiler/tables/busy.h"
@@ -33,6 +34,21 @@ static int make_room(void *array, uint64_t count, uint64_t *capacity, size_t siz
 	*list = grown;
 	*capacity = wanted;
 	return 0;
+}
+
+/*
+ * Reserves room for as many entries as a timeline has records. Only what is used becomes memory,
+ * in huge pages, without copies. Without such room the array grows as it is filled.
+ */
+static void reserve(void *array, uint64_t *capacity, const struct result *result, size_t size)
+{
+	uint64_t records = timeline_stats(result->timeline).records;
+	void **list = array;
+
+	if (records > SCHEDULE_MAX)
+		records = SCHEDULE_MAX;
+	*list = records ? step_memory(records * size) : NULL;
+	*capacity = *list ? records : 0;
 }
 
 /* ---- places ---- */
@@ -256,6 +272,7 @@ int launch_schedule_read(struct launch_schedule *schedule, const struct result *
 	r.tokens = malloc((result->stack_count + (size_t)1) * sizeof(*r.tokens));
 	if (r.tokens)
 		memset(r.tokens, 0xff, (result->stack_count + (size_t)1) * sizeof(*r.tokens));
+	reserve(&schedule->list, &schedule->capacity, result, sizeof(*schedule->list));
 	if (r.plain && r.tokens && place_maps_begin(&r.maps, result))
 		err = add_launches(&r);
 	if (!err && by_work)
@@ -458,6 +475,7 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 	int err = -ENOMEM;
 
 	memset(schedule, 0, sizeof(*schedule));
+	reserve(&schedule->list, &schedule->capacity, result, sizeof(*schedule->list));
 	result_time_range(result, &from_ns, &r.to_ns);
 	r.sites = malloc((result->stack_count + (size_t)1) * sizeof(*r.sites));
 	if (r.sites)

@@ -27,9 +27,9 @@ struct thread_steps {
 	uint32_t begin, end; /* the loop's first launch, and the last one of the last step */
 	uint64_t covered, launches;
 	uint64_t median_ns;
-	double weight;   /* weight of the signs that tell where steps begin */
-	uint32_t leader; /* index of the steps that lead the series, maybe in several hops */
-	uint32_t last;   /* a leader has the series' last launch */
+	double weight;        /* weight of the signs that tell where steps begin */
+	uint32_t leader;      /* index of the steps that lead the series, maybe in several hops */
+	uint32_t first, last; /* a leader has the series' first and last launch */
 };
 
 struct finder {
@@ -59,7 +59,7 @@ static bool sort_by_thread(struct finder *f)
 	uint32_t thread_count = f->thread_count;
 
 	f->offsets = calloc((size_t)thread_count + 2, sizeof(*f->offsets));
-	f->order = malloc(((size_t)f->count + 1) * sizeof(*f->order));
+	f->order = step_memory(((size_t)f->count + 1) * sizeof(*f->order));
 	if (!f->offsets || !f->order)
 		return false;
 	for (uint32_t i = 0; i < f->count; i++)
@@ -434,8 +434,10 @@ static uint64_t count_launches(const struct thread_steps *t, uint32_t from, uint
 /* Finds the last launch of each series, and what its threads cover together. */
 static void sum_series(struct finder *f)
 {
-	for (uint32_t i = 0; i < f->list_count; i++)
+	for (uint32_t i = 0; i < f->list_count; i++) {
+		f->list[i].first = f->list[i].starts[0];
 		f->list[i].last = f->list[i].end;
+	}
 	for (uint32_t i = 0; i < f->list_count; i++) {
 		const struct thread_steps *t = &f->list[i];
 		struct thread_steps *lead = &f->list[t->leader];
@@ -450,20 +452,33 @@ static void sum_series(struct finder *f)
 	}
 }
 
-static int make_series(const struct finder *f, const struct thread_steps *lead,
-		       struct step_series *series)
+/* Turns the starts of a leader into times, in their memory: 40 MB less for 10 million steps. */
+static uint64_t *take_times(const struct finder *f, struct thread_steps *lead)
 {
-	memset(series, 0, sizeof(*series));
-	series->starts_ns = malloc(((size_t)lead->count + 1) * sizeof(*series->starts_ns));
-	if (!series->starts_ns)
-		return -ENOMEM;
-	series->thread = lead->thread;
-	series->count = lead->count;
-	for (uint32_t i = 0; i < lead->count; i++)
-		series->starts_ns[i] = f->launches[lead->starts[i]].start_ns;
-	series->starts_ns[lead->count] = saturated_sum(f->launches[lead->last].start_ns, 1);
-	series->warm_up = count_warm_up(series);
-	return 0;
+	char *memory = (char *)lead->starts;
+	uint64_t time = saturated_sum(f->launches[lead->last].start_ns, 1);
+
+	for (uint32_t i = lead->count;; i--) {
+		uint32_t launch = 0;
+
+		if (i > 0)
+			memcpy(&launch, memory + (i - 1) * sizeof(launch), sizeof(launch));
+		memcpy(memory + i * sizeof(time), &time, sizeof(time));
+		if (i == 0)
+			break;
+		time = f->launches[launch].start_ns;
+	}
+	lead->starts = NULL;
+	return (uint64_t *)memory;
+}
+
+static struct step_series make_series(const struct finder *f, struct thread_steps *lead)
+{
+	struct step_series series = {.thread = lead->thread, .count = lead->count};
+
+	series.starts_ns = take_times(f, lead);
+	series.warm_up = count_warm_up(&series);
+	return series;
 }
 
 static int by_launches(const void *a, const void *b)
@@ -480,8 +495,8 @@ static void count_thread(const struct finder *f, const struct thread_steps *t,
 {
 	const struct thread_steps *lead = &f->list[t->leader];
 
-	series->launches += count_launches(t, lead->starts[0], lead->last);
-	series->of += t->order ? t->order_count : f->count;
+	series->launches += count_launches(t, lead->first, lead->last);
+	series->of += t->order_count;
 }
 
 /* Makes the series whose threads together have enough launches in steps. */
@@ -492,16 +507,17 @@ static int list_series(struct finder *f, struct step_list *steps)
 	int error = series_of ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !error && i < f->list_count; i++) {
-		const struct thread_steps *t = &f->list[i];
+		struct thread_steps *t = &f->list[i];
 
 		series_of[i] = STEP_NONE;
 		if (t->leader != i || t->covered * 100 < t->launches * STEPS_COVERED_MIN)
 			continue;
-		error = -ENOMEM;
-		if (array_make_room(&steps->list, steps->count, &capacity, sizeof(*steps->list)))
-			error = make_series(f, t, &steps->list[steps->count]);
-		if (!error)
-			series_of[i] = steps->count++;
+		if (!array_make_room(&steps->list, steps->count, &capacity, sizeof(*steps->list))) {
+			error = -ENOMEM;
+			break;
+		}
+		series_of[i] = steps->count;
+		steps->list[steps->count++] = make_series(f, t);
 	}
 	for (uint32_t i = 0; !error && i < f->list_count; i++) {
 		uint32_t series = series_of[f->list[i].leader];

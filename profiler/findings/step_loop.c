@@ -179,7 +179,7 @@ static bool is_without_order(const struct search *s)
 
 	for (uint32_t token = STEP_RARE + 1; token < s->sequence->token_count; token++)
 		followed += s->follower[token];
-	return followed < s->sequence->count / 10;
+	return followed < s->sequence->count / 6;
 }
 
 static bool find_candidates(struct search *s)

@@ -655,7 +655,7 @@ static int list_starts(struct phase *p, struct step_starts *starts)
 	uint32_t first = find_first(p);
 
 	/* a step for each anchor, and the one before the first */
-	starts->list = malloc(((size_t)loop->last - loop->first + 2) * sizeof(*starts->list));
+	starts->list = step_memory(((size_t)loop->last - loop->first + 3) * sizeof(uint64_t));
 	if (!starts->list)
 		return -ENOMEM;
 	add_start(starts, first);

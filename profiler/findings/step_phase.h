@@ -17,7 +17,8 @@
 #include "profiler/findings/step_loop.h"
 
 struct step_starts {
-	uint32_t *list; /* positions: the first launch of each step */
+	/* positions: the first launch of each step; has room for as many and one uint64_t */
+	uint32_t *list;
 	uint32_t count;
 	uint32_t end;   /* position of the last launch of the last step */
 	double weight;  /* sum of the signs that tell where steps begin */

@@ -4,55 +4,69 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbolize/util/array.h"
+#include <sys/mman.h>
 #include "symbolize/util/hash.h"
 
 /* tokens up to the number of launches and this many are their own numbers */
 #define SPARE_NUMBERS 65536u
 #define FIRST_SLOTS 1024u
+#define HUGE_PAGE ((size_t)1 << 21)
 #define SEARCHED 64u                 /* launches, of other processes, before and after one */
 #define NUMBERED (UINT32_C(1) << 31) /* the state is a number, not a count */
 
+void *step_memory(size_t size)
+{
+	void *memory;
+
+	if (size < 2 * HUGE_PAGE)
+		return malloc(size);
+	size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	memory = aligned_alloc(HUGE_PAGE, size);
+	if (memory)
+		madvise(memory, size, MADV_HUGEPAGE);
+	return memory;
+}
+
 /* ---- numbers of tokens ---- */
 
-/* Returns the slot of a token, or the free slot for it. */
-static uint32_t *slot_of(const struct step_numbers *n, uint32_t token)
-{
-	uint32_t mask = n->slot_count - 1, i = hash_number(token) & mask;
+/* A hash table of kinds: the kind in the upper half of a slot, its number + 1 in the lower. */
+struct kind_table {
+	uint64_t *slots;
+	uint32_t slot_count, count;
+};
 
-	while (n->slots[i] && n->keys[n->slots[i] - 1] != token)
+static uint64_t *new_slots(uint32_t count)
+{
+	uint64_t *slots = count ? step_memory(count * sizeof(*slots)) : NULL;
+
+	if (slots)
+		memset(slots, 0, count * sizeof(*slots));
+	return slots;
+}
+
+/* Returns the slot of a kind, or the free slot for it. */
+static uint64_t *slot_of(uint64_t *slots, uint32_t slot_count, uint32_t kind)
+{
+	uint32_t mask = slot_count - 1, i = hash_number(kind) & mask;
+
+	while (slots[i] && slots[i] >> 32 != kind)
 		i = (i + 1) & mask;
-	return &n->slots[i];
+	return &slots[i];
 }
 
-static bool grow_slots(struct step_numbers *n)
+static bool grow_slots(struct kind_table *t)
 {
-	uint32_t slot_count = n->slot_count ? n->slot_count * 2 : FIRST_SLOTS;
+	uint32_t slot_count = t->slot_count ? t->slot_count * 2 : FIRST_SLOTS;
+	uint64_t *slots = new_slots(slot_count);
 
-	free(n->slots);
-	n->slots = slot_count ? calloc(slot_count, sizeof(*n->slots)) : NULL;
-	if (!n->slots)
+	if (!slots)
 		return false;
-	n->slot_count = slot_count;
-	for (uint32_t i = 0; i < n->count; i++)
-		*slot_of(n, n->keys[i]) = i + 1;
-	return true;
-}
-
-static bool add_number(struct step_numbers *n, uint32_t token)
-{
-	uint32_t *slot;
-
-	/* three of four slots are used at most */
-	if (n->count >= n->slot_count / 4 * 3 && !grow_slots(n))
-		return false;
-	slot = slot_of(n, token);
-	if (*slot)
-		return true;
-	if (!array_make_room(&n->keys, n->count, &n->capacity, sizeof(*n->keys)))
-		return false;
-	n->keys[n->count++] = token;
-	*slot = n->count;
+	for (uint32_t i = 0; i < t->slot_count; i++)
+		if (t->slots[i])
+			*slot_of(slots, slot_count, t->slots[i] >> 32) = t->slots[i];
+	free(t->slots);
+	t->slots = slots;
+	t->slot_count = slot_count;
 	return true;
 }
 
@@ -61,9 +75,33 @@ static uint32_t kind_of(const struct step_numbers *n, uint32_t token)
 	return n->kinds ? n->kinds[token] : token;
 }
 
+/* Numbers the kinds in the order of their first launches. Returns false when out of memory. */
+static bool number_kinds(struct step_numbers *n, struct kind_table *t,
+			 const struct step_launch *launches, uint32_t count)
+{
+	n->numbers = step_memory(((size_t)count + 1) * sizeof(*n->numbers));
+	if (!n->numbers)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t kind = kind_of(n, launches[i].token);
+		uint64_t *slot;
+
+		/* three of four slots are used at most */
+		if (t->count >= t->slot_count / 4 * 3 && !grow_slots(t))
+			return false;
+		slot = slot_of(t->slots, t->slot_count, kind);
+		if (!*slot)
+			*slot = (uint64_t)kind << 32 | ++t->count;
+		n->numbers[i] = (uint32_t)*slot - 1;
+	}
+	n->count = t->count;
+	return true;
+}
+
 int step_numbers_init(struct step_numbers *numbers, const struct step_launch *launches,
 		      uint32_t count)
 {
+	struct kind_table table = {0};
 	uint32_t most = 0;
 
 	*numbers = (struct step_numbers){.kinds = numbers->kinds};
@@ -72,28 +110,33 @@ int step_numbers_init(struct step_numbers *numbers, const struct step_launch *la
 
 		most = kind > most ? kind : most;
 	}
-	if (most < (uint64_t)count + SPARE_NUMBERS)
+	if (most < (uint64_t)count + SPARE_NUMBERS) {
 		numbers->count = most + 1;
-	for (uint32_t i = 0; most >= (uint64_t)count + SPARE_NUMBERS && i < count; i++)
-		if (!add_number(numbers, kind_of(numbers, launches[i].token)))
+	} else {
+		bool is_numbered = number_kinds(numbers, &table, launches, count);
+
+		free(table.slots);
+		if (!is_numbered)
 			return -ENOMEM;
+	}
 	numbers->state = calloc((size_t)numbers->count + 1, sizeof(*numbers->state));
 	return numbers->state ? 0 : -ENOMEM;
 }
 
 void step_numbers_release(struct step_numbers *numbers)
 {
-	free(numbers->slots);
-	free(numbers->keys);
+	free(numbers->numbers);
 	free(numbers->state);
 	memset(numbers, 0, sizeof(*numbers));
 }
 
-static uint32_t number_of(const struct step_numbers *n, uint32_t token)
+/* Returns the number of the token at a position. */
+static uint32_t number_at(const struct step_numbers *n, const struct step_sequence *s,
+			  uint32_t position)
 {
-	uint32_t kind = kind_of(n, token);
+	uint32_t launch = step_launch_at(s, position);
 
-	return n->slots ? *slot_of(n, kind) - 1 : kind;
+	return n->numbers ? n->numbers[launch] : kind_of(n, s->launches[launch].token);
 }
 
 /* ---- sequences ---- */
@@ -128,7 +171,7 @@ static void clear_states(const struct step_sequence *s, const struct step_number
 	for (uint32_t token = STEP_RARE + 1; token < s->token_count; token++) {
 		uint32_t at = s->positions[s->offsets[token]];
 
-		numbers->state[number_of(numbers, s->launches[step_launch_at(s, at)].token)] = 0;
+		numbers->state[number_at(numbers, s, at)] = 0;
 	}
 }
 
@@ -136,7 +179,7 @@ static void clear_states(const struct step_sequence *s, const struct step_number
 static bool list_positions(struct step_sequence *s)
 {
 	s->offsets = calloc((size_t)s->token_count + 2, sizeof(*s->offsets));
-	s->positions = malloc(((size_t)s->count + 1) * sizeof(*s->positions));
+	s->positions = step_memory(((size_t)s->count + 1) * sizeof(*s->positions));
 	if (!s->offsets || !s->positions)
 		return false;
 	/* offsets + 1 has the ends while positions are entered */
@@ -154,11 +197,11 @@ int step_sequence_init(struct step_sequence *sequence, struct step_numbers *numb
 	struct step_sequence *s = sequence;
 
 	s->offsets = s->positions = NULL;
-	s->tokens = malloc(((size_t)s->count + 1) * sizeof(*s->tokens));
+	s->tokens = step_memory(((size_t)s->count + 1) * sizeof(*s->tokens));
 	if (!s->tokens)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->count; i++) {
-		s->tokens[i] = number_of(numbers, s->launches[step_launch_at(s, i)].token);
+		s->tokens[i] = number_at(numbers, s, i);
 		numbers->state[s->tokens[i]]++;
 	}
 	s->token_count = renumber(s, numbers->state);

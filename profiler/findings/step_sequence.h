@@ -12,6 +12,7 @@
 #define PROFILER_FINDINGS_STEP_SEQUENCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "profiler/findings/step_finder.h"
 
@@ -22,9 +23,8 @@
 /* Numbers of all tokens of a run. */
 struct step_numbers {
 	const uint32_t *kinds; /* the number in place of each token, set by the caller; or NULL */
-	uint32_t *slots; /* a hash table of number + 1, or 0; NULL: tokens are their numbers */
-	uint32_t *keys;  /* the token of each number */
-	uint32_t slot_count, count, capacity;
+	uint32_t *numbers;     /* by launch; NULL: kinds are their numbers */
+	uint32_t count;
 	uint32_t *state; /* for each number, while a sequence is made; else zero */
 };
 
@@ -53,6 +53,13 @@ struct step_sequence {
  */
 int step_sequence_init(struct step_sequence *sequence, struct step_numbers *numbers);
 void step_sequence_release(struct step_sequence *sequence);
+
+/*
+ * Allocates memory for large arrays that are written as a whole: of huge pages, if there are any.
+ * To provide small pages took most of a search's time on a virtual machine. Returns NULL if out of
+ * memory. Use free().
+ */
+void *step_memory(size_t size);
 
 /* Returns the launch at a position. */
 static inline uint32_t step_launch_at(const struct step_sequence *sequence, uint32_t position)
