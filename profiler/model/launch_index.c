@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include "symbolize/util/hash.h"
 
 #define SETS (LAUNCH_INDEX_ENTRIES / LAUNCH_INDEX_WAYS)
 
@@ -13,11 +12,15 @@ static uint64_t key_of(uint32_t process, uint32_t correlation)
 	return (uint64_t)process << 32 | correlation;
 }
 
-/* Returns the first entry of the set. Processes begin at places far from each other. */
+/*
+ * Returns the first entry of the set. Processes with numbers that follow each other begin at places
+ * far from each other: multiples of the golden ratio.
+ */
 static struct indexed_launch *set_of(const struct launch_index *index, uint32_t process,
 				     uint32_t correlation)
 {
-	uint32_t set = (correlation / LAUNCH_INDEX_WAYS + hash_number(process)) % SETS;
+	uint32_t begin = process * UINT32_C(0x9e3779b1) / (uint32_t)(UINT64_C(0x100000000) / SETS);
+	uint32_t set = (correlation / LAUNCH_INDEX_WAYS + begin) % SETS;
 
 	return &index->entries[(size_t)set * LAUNCH_INDEX_WAYS];
 }

@@ -86,8 +86,11 @@ static void append_run(char line[LINE_BYTES], const struct result *r)
 
 /* ---- findings ---- */
 
+/* Returns the verdict on GPU work, NULL if there is none. */
 static const struct finding *verdict_of(const struct findings *f)
 {
+	if (f && f->verdict.kind == VERDICT_NO_WORK)
+		return NULL;
 	for (uint32_t i = 0; f && i < f->count; i++)
 		if (f->list[i].kind == FINDING_VERDICT)
 			return &f->list[i];

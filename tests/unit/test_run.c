@@ -101,8 +101,9 @@ static void profile_and_status(void **state)
 {
 	struct bench *b = *state;
 
-	assert_int_equal(
-		PROFILE(b, "-o", "out", "-cpu-only", "-F", "1000", "sh", "-c", BURN "exit 37"), 37);
+	assert_int_equal(PROFILE(b, "-v", "-o", "out", "-cpu-only", "-F", "1000", "sh", "-c",
+				 BURN "exit 37"),
+			 37);
 	expect_said(b, "Wrote ");
 	assert_non_null(strchr(read_file(b, "out"), ';'));
 	/* silence is kept */
@@ -117,12 +118,15 @@ static void units_are_as_requested(void **state)
 	char written[64];
 	const char *text;
 
-	assert_int_equal(PROFILE(b, "-o", "out", "-cpu-only", "-F", "1000", "sh", "-c", BURN), 0);
-	assert_int_equal(sscanf(b->said, "Samples: %lu CPU", &samples), 1);
+	assert_int_equal(PROFILE(b, "-v", "-o", "out", "-cpu-only", "-F", "1000", "sh", "-c", BURN),
+			 0);
+	text = strstr(b->said, "Samples: ");
+	assert_non_null(text);
+	assert_int_equal(sscanf(text, "Samples: %lu CPU", &samples), 1);
 	snprintf(written, sizeof(written), "(%lu x 1 ms: %lu CPU", samples, samples);
 	expect_said(b, written);
-	assert_int_equal(PROFILE(b, "-o", "out", "-cpu-only", "-F", "1000", "--unit", "ns", "sh",
-				 "-c", BURN),
+	assert_int_equal(PROFILE(b, "-v", "-o", "out", "-cpu-only", "-F", "1000", "--unit", "ns",
+				 "sh", "-c", BURN),
 			 0);
 	expect_said(b, " ns: ");
 	text = read_file(b, "out");
@@ -188,7 +192,7 @@ static void losses_are_errors_if_requested(void **state)
 		SKIP("FAKE_CUDA_DIR is not set: the stand-ins have not been built");
 	setenv("LD_LIBRARY_PATH", stand_ins, 1);
 	snprintf(path, sizeof(path), "%s/../workloads/launches", stand_ins);
-	assert_int_equal(PROFILE(b, "--strict", "-o", "out", path, "100"), 0);
+	assert_int_equal(PROFILE(b, "-v", "--strict", "-o", "out", path, "100"), 0);
 	expect_said(b, "100 GPU kernels");
 	setenv("FAKE_CUDA_DROP_EVERY", "10", 1);
 	assert_int_equal(PROFILE(b, "--strict", "-o", "out", path, "100"), EXIT_NOT_EXACT);
