@@ -73,7 +73,7 @@ check_gpu_work() {
 	nvcc -O2 -arch=native -o "$bin/launch_cost" tests/gpu/launch_cost.cu
 	strict replays "$bin/launch_cost" 0 200 graph
 	check "replays: matched, unmatched, dropped" "402000 0 0" "$(correlation "$out/replays.log")"
-	LD_LIBRARY_PATH=${libs-} "$profile" --graph whole -gpu-only --unit ns -o "$out/whole.folded" \
+	LD_LIBRARY_PATH=${libs-} "$profile" -v --graph whole -gpu-only --unit ns -o "$out/whole.folded" \
 		"$bin/graphs_gpu" capture >"$out/whole.stdout" 2>"$out/whole.log"
 	grep 'GPU 0' "$out/whole.log"
 	check_true "--graph whole: graphs as a whole" "$(gpu_sum "$out/whole.folded")" \
@@ -88,7 +88,7 @@ check_gpu_work() {
 	done < <(grep '^\[GPU' "$out/copies.stdout")
 	check_true "copies: unified memory moved" "$(grep 'UVM' "$out/copies.log" | tr -s ' ' | tr '\n' '|')" \
 		"$(grep -c 'UVM HtoD' "$out/copies.log") == 1 && $(grep -c 'UVM DtoH' "$out/copies.log") == 1"
-	LD_LIBRARY_PATH=${libs-} "$profile" --waits --unified-memory -gpu-only --unit ns -o "$out/faults.folded" \
+	LD_LIBRARY_PATH=${libs-} "$profile" -v --waits --unified-memory -gpu-only --unit ns -o "$out/faults.folded" \
 		"$bin/copies" >"$out/faults.stdout" 2>"$out/faults.log"
 	events=$(awk '/UVM GPU faults/ { for (i = 1; i < NF; i++) if ($(i + 1) == "ms") s += $i * 1e6 }
 		END { printf "%d", s }' "$out/faults.log")

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/* The verdict, steps and other findings of made runs. */
+#include "profiler/findings/findings.h"
+
+#include "made_timeline.h"
+#include "profiler/findings/report_tables.h"
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+
+enum { TID = 12 };
+
+struct run {
+	struct made_timeline made;
+	uint32_t call, kernels[3];
+	uint32_t correlation;
+	struct findings *findings;
+};
+
+static void begin(struct run *r)
+{
+	static const char *const names[] = {"[GPU_Kernel]first", "[GPU_Kernel]second",
+					    "[GPU_Kernel]third"};
+
+	memset(r, 0, sizeof(*r));
+	made_timeline_begin(&r->made);
+	for (int i = 0; i < 3; i++) {
+		uint32_t call = MADE_STACK(&r->made.made, "main", i ? "forward" : "load",
+					   "cudaLaunchKernel");
+
+		r->kernels[i] = made_push(&r->made.made, call, names[i]);
+		r->made.made.frames[r->made.made.stacks[r->kernels[i]].frame].class =
+			CLASS_GPU_KERNEL;
+		r->made.made.frames[r->made.made.stacks[call].frame].class = CLASS_API;
+	}
+	r->made.made.result.totals.start_ns = 0;
+	r->made.made.result.totals.elapsed_ns = 1000 * MS;
+	r->made.made.result.totals.sample_ns = 20 * MS;
+	assert_int_equal(
+		devices_add(&r->made.made.devices, &(struct device){.process = 1, .is_used = true}),
+		0);
+	r->made.made.result.devices = r->made.made.devices.list;
+	r->made.made.result.device_count = 1;
+}
+
+static void add_kernel(struct run *r, int kernel, uint64_t launch_ns, uint64_t start_ns,
+		       uint64_t duration_ns)
+{
+	const struct made_result *m = &r->made.made;
+
+	r->correlation++;
+	made_record(&r->made,
+		    (struct timeline_record){.kind = TIMELINE_LAUNCH,
+					     .start_ns = launch_ns,
+					     .duration_ns = 3 * US,
+					     .place = made_place(&r->made, 1, TID, NOT, NOT),
+					     .stack = {m->stacks[r->kernels[kernel]].outer},
+					     .correlation = r->correlation});
+	made_record(&r->made, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
+						       .start_ns = start_ns,
+						       .duration_ns = duration_ns,
+						       .place = made_place(&r->made, 1, TID, 0, 7),
+						       .stack = {r->kernels[kernel]},
+						       .correlation = r->correlation});
+	made_add(&r->made.made, r->kernels[kernel], ROW_GPU, duration_ns);
+}
+
+/* Adds 50 steps of three kernels, each `every_ns`, from `from_ns` on. */
+static void add_steps(struct run *r, uint64_t from_ns, uint64_t every_ns, uint64_t duration_ns)
+{
+	for (uint64_t i = 0; i < 150; i++)
+		add_kernel(r, (int)(i % 3), from_ns + i * every_ns, from_ns + i * every_ns + 5 * US,
+			   duration_ns);
+}
+
+static const struct findings *find(struct run *r)
+{
+	timeline_finish(r->made.timeline);
+	r->made.made.result.timeline = r->made.timeline;
+	r->findings = findings_new(&r->made.made.result);
+	assert_non_null(r->findings);
+	r->made.made.result.findings = r->findings;
+	return r->findings;
+}
+
+static void end(struct run *r)
+{
+	findings_free(r->findings);
+	made_timeline_end(&r->made);
+}
+
+static void expect_claim(const struct findings *f, enum finding_kind kind, const char *text)
+{
+	const struct finding *finding = findings_find(f, kind);
+
+	if (!finding)
+		fail_msg("no finding %s", finding_word(kind));
+	else if (!strstr(finding->claim, text))
+		fail_msg("'%s' does not say '%s'", finding->claim, text);
+}
+
+static void a_gpu_that_computes(void **state)
+{
+	const struct findings *f;
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	add_steps(&r, 100 * MS, 5 * MS, 4990 * US);
+	f = find(&r);
+	assert_null(f->unknown);
+	assert_string_equal(verdict_word(&f->verdict), "computing");
+	expect_claim(f, FINDING_VERDICT, "computes 99.");
+	assert_int_equal(f->steps.count, 1);
+	assert_int_equal(f->steps.list[0].count, 50);
+	assert_int_equal(f->step_times.median_ns, 15 * MS);
+	expect_claim(f, FINDING_STEPS, "50 steps of 15.000 ms");
+	expect_claim(f, FINDING_START_UP, "no GPU work until 0.100 s");
+	expect_claim(f, FINDING_KERNEL, "50 launches");
+	assert_null(findings_find(f, FINDING_TINY));
+	assert_null(findings_find(f, FINDING_LOSSES));
+	end(&r);
+}
+
+static void launches_that_cannot_keep_up(void **state)
+{
+	const struct findings *f;
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	add_steps(&r, 10 * MS, 20 * US, 5 * US);
+	f = find(&r);
+	assert_string_equal(verdict_word(&f->verdict), "launching");
+	assert_true(f->verdict.ns > f->verdict.of_ns / 100 * 72);
+	assert_true(f->verdict.ns < f->verdict.of_ns / 100 * 76);
+	expect_claim(f, FINDING_TINY, "150 kernels of 5.000 us");
+	end(&r);
+}
+
+/* The first 30 % of the run pass before the GPU has anything to do. */
+static void a_long_start(void **state)
+{
+	const struct findings *f;
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	add_steps(&r, 300 * MS, 4 * MS, 3990 * US);
+	f = find(&r);
+	assert_string_equal(verdict_word(&f->verdict), "start_up");
+	expect_claim(f, FINDING_VERDICT, "start-up takes 30.0 % of the run");
+	end(&r);
+}
+
+static void what_is_not_known(void **state)
+{
+	const struct findings *f;
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	f = find(&r);
+	assert_string_equal(verdict_word(&f->verdict), "no_gpu_work");
+	assert_int_equal(f->steps.count, 0);
+	end(&r);
+
+	begin(&r); /* without the course of the run */
+	r.findings = findings_new(&r.made.made.result);
+	assert_non_null(r.findings->unknown);
+	assert_int_equal(r.findings->count, 0);
+	end(&r);
+}
+
+static void losses_are_said(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	add_steps(&r, 10 * MS, 5 * MS, 4 * MS);
+	r.made.ledger.gpu.dropped = 17;
+	expect_claim(find(&r), FINDING_LOSSES, "17 records");
+	end(&r);
+}
+
+/* Times of the tables add up to the time of the GPU. */
+static void tables_add_up(void **state)
+{
+	struct report_tables list;
+	uint64_t run_ns = 0, steady_ns = 0;
+	const struct findings *f;
+	bool has_times = false;
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	add_steps(&r, 100 * MS, 3 * MS, 2 * MS);
+	f = find(&r);
+	assert_int_equal(report_tables_of(&r.made.made.result, &list), 0);
+	for (uint32_t t = 0; t < list.count; t++) {
+		const struct report_table *table = list.tables[t];
+
+		for (uint32_t row = 0; row < table->count; row++)
+			for (uint32_t c = 0; c < table->column_count; c++) {
+				uint64_t number = report_table_row(table, row)[c].number;
+
+				if (strcmp(table->columns[c].key, "run_ns") == 0)
+					run_ns += number;
+				if (strcmp(table->columns[c].key, "steady_ns") == 0)
+					steady_ns += number;
+			}
+		has_times |= strcmp(table->key, "gpu_time") == 0;
+	}
+	assert_true(has_times);
+	assert_int_equal(run_ns, 1000 * MS);
+	assert_int_equal(steady_ns, f->steady_to_ns - f->steady_from_ns);
+	report_tables_release(&list);
+	end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gpu_that_computes),
+		cmocka_unit_test(launches_that_cannot_keep_up),
+		cmocka_unit_test(a_long_start),
+		cmocka_unit_test(what_is_not_known),
+		cmocka_unit_test(losses_are_said),
+		cmocka_unit_test(tables_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
