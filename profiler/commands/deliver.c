@@ -204,7 +204,7 @@ struct delivered {
 	struct view *view;            /* NULL if the run is shown unchanged */
 	struct chosen_steps steps;    /* steps of the view */
 	struct slow_steps *slow;      /* shown in place of a view; or NULL */
-	struct findings *findings;    /* those of the shown result */
+	struct findings *findings;    /* findings on the shown result */
 	struct ending *ending;
 	struct weighed weighed;
 };

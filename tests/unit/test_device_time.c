@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What GPUs did and why they were idle, on made courses with known answers. */
+/* Uses of GPUs and causes of idle time, on made courses with known answers. */
 #include "profiler/findings/device_time.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
-#define BEGIN (10 * MS) /* of the first launch */
+#define BEGIN (10 * MS) /* the first launch */
 
 enum { MAIN_THREAD = 12, OTHER_THREAD = 13 };
 
