@@ -307,6 +307,8 @@ static bool open_timeline(struct run *r)
 	if (r->spans.live)
 		timeline_listen(r->timeline, take_record, r);
 	r->session_options.timeline = r->timeline;
+	r->session_options.is_for_findings =
+		r->timeline && !deliver_shows_timeline(r->options) && !r->spans.live;
 	return true;
 }
 

@@ -265,7 +265,8 @@ void run_parts_environment(struct run_parts *run, const struct measure *measure,
 					.pipe = run->payload.pipe_path,
 					.measure = *measure,
 					.counters = o->counters,
-					.timeline = o->timeline != NULL,
+					.timeline = o->timeline && !o->is_for_findings,
+					.waited = o->timeline != NULL,
 					.leaves_nvtx = getenv(TARGET_ENVIRONMENT_NVTX) != NULL,
 					.verbose = run->log->level == LOG_VERBOSE});
 }

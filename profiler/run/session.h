@@ -71,6 +71,7 @@ struct session_options {
 	uint32_t place_mask; /* places.h */
 	/* collect.h; may be set before session_run; NULL: launches are sent without durations */
 	struct timeline *timeline;
+	bool is_for_findings; /* nothing else uses the timeline: launches have no durations */
 	struct timeline *idle_store; /* collect.h; may be set before session_run */
 	struct session_watcher watcher;
 	bool watches_load, keeps_metrics; /* collect.h */

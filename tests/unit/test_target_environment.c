@@ -61,7 +61,8 @@ static void each_option_has_its_word(void **state)
 	EXPECT_SET(measure.whole_graphs = true, "whole-graphs", NULL);
 	EXPECT_SET(measure.devices = true, "devices", NULL);
 	EXPECT_SET(measure.waits = true, "waits", NULL);
-	EXPECT_SET(timeline = true, "timeline waited", NULL);
+	EXPECT_SET(timeline = true, "timeline", NULL);
+	EXPECT_SET(waited = true, "waited", NULL);
 	EXPECT_SET(verbose = true, "verbose", NULL);
 	EXPECT_SET(measure.nvtx = true, "nvtx",
 		   "NVTX_INJECTION64_PATH=/a folder/libprofile_cupti.so");
