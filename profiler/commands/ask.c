@@ -8,43 +8,61 @@
 #include "profiler/base/command_text.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
+#include "profiler/formats/answer.h"
 
 #define COMMAND_BYTES 200 /* longer ones have words that stand for theirs */
 
 /* ---- the command that asks ---- */
 
-/* Words under way. */
-struct words {
-	char *list[4 + 2 * (PLACE_PARTS + 3)];
-	uint32_t count;
-	char options[PLACE_PARTS][16];
+/* A command's options under way, each behind a space and quoted for a shell. */
+struct options_text {
+	FILE *out;
+	char *text;
+	size_t size;
+	bool is_time; /* options of a time, or the others */
+	bool has_failed;
 };
 
-static void add_word(struct words *w, const char *word)
+static void put_option(void *context, const char *option, const char *value)
 {
-	w->list[w->count++] = (char *)word;
-	w->list[w->count] = NULL;
-}
+	struct options_text *t = context;
+	char *quoted;
 
-static void add_option(struct words *w, const char *option, const char *value)
-{
+	if (t->is_time != (strcmp(option, "--time") == 0))
+		return;
+	fprintf(t->out, " %s", option);
 	if (!value)
 		return;
-	add_word(w, option);
-	add_word(w, value);
+	quoted = answer_quoted(value);
+	if (quoted)
+		fprintf(t->out, " %s", quoted);
+	else
+		t->has_failed = true;
+	free(quoted);
 }
 
-/* Returns the words behind a space, or `instead` if they are long; "" for no words. */
-static char *text_of(const struct words *w, const char *instead)
+/*
+ * Returns the options of the slice: its time, or all others with --my-code. Returns `instead` if
+ * they are long, and NULL if out of memory. The caller frees the text.
+ */
+static char *slice_text(const struct view_options *view, bool is_time, const char *instead)
 {
-	char *text = w->count ? command_text(w->list) : NULL, *behind = NULL;
+	struct options_text t = {.is_time = is_time};
 
-	if (!w->count)
-		return strdup("");
-	if (text && asprintf(&behind, " %s", strlen(text) < COMMAND_BYTES ? text : instead) < 0)
-		behind = NULL;
-	free(text);
-	return behind;
+	t.out = open_memstream(&t.text, &t.size);
+	if (!t.out)
+		return NULL;
+	slice_visit_options(&view->slice, put_option, &t);
+	if (!is_time && view->my_code)
+		put_option(&t, "--my-code", NULL);
+	if (fclose(t.out) != 0 || t.has_failed) {
+		free(t.text);
+		return NULL;
+	}
+	if (t.size <= COMMAND_BYTES)
+		return t.text;
+	free(t.text);
+	return strdup(instead);
 }
 
 /* Returns "profile --from x.profile". */
@@ -67,34 +85,6 @@ static char *files_text(const struct from_options *from)
 		return text;
 	free(text);
 	return strdup("profile --from FILE");
-}
-
-/* Returns the options that choose a part, without its time. */
-static char *slice_text(const struct view_options *view)
-{
-	const struct slice *slice = &view->slice;
-	struct words w = {.count = 0};
-
-	if (slice->kinds)
-		add_word(&w, slice->kinds == 1u << ROW_CPU ? "-cpu-only" : "-gpu-only");
-	for (int i = 0; i < PLACE_PARTS; i++) {
-		snprintf(w.options[i], sizeof(w.options[i]), "--%s",
-			 grouping_word((enum place_part)i));
-		add_option(&w, w.options[i], slice->parts[i].text);
-	}
-	add_option(&w, "--kernel", slice->kernel.text);
-	if (view->my_code)
-		add_word(&w, "--my-code");
-	return text_of(&w, "OPTIONS");
-}
-
-static char *time_range_text(const struct slice *slice)
-{
-	struct words w = {.count = 0};
-
-	if (slice->has_time)
-		add_option(&w, "--time", slice->time_text);
-	return text_of(&w, "--time TIME");
 }
 
 /* ---- the answer ---- */
@@ -129,8 +119,8 @@ static int ask_with_command(struct log *log, const struct options *o, const stru
 int ask(struct log *log, const struct options *o, const struct outputs *outputs,
 	const struct result *result)
 {
-	char *files = files_text(&o->from), *slice = slice_text(&o->view),
-	     *time = time_range_text(&o->view.slice);
+	char *files = files_text(&o->from), *slice = slice_text(&o->view, false, " OPTIONS"),
+	     *time = slice_text(&o->view, true, " --time TIME");
 	struct asking a = {.query = &o->query,
 			   .input = {.result = result, .command = {files, slice, time}}};
 	int status = files && slice && time ? ask_with_command(log, o, outputs, &a)

@@ -275,31 +275,38 @@ bool slice_has_work(const struct slice *slice, const struct frame_info *frame)
 
 /* ---- display ---- */
 
-static void print_steps(const struct slice_steps *s, FILE *out)
+void slice_visit_options(const struct slice *slice, slice_option_visitor visit, void *context)
 {
-	if (s->shown) {
-		fprintf(out, "%s%s", s->shown[0] ? " " : "", s->shown);
-		return;
+	const struct slice_steps *steps = &slice->steps;
+	char option[24];
+
+	if (slice->kinds)
+		visit(context, slice->kinds == 1u << ROW_CPU ? "-cpu-only" : "-gpu-only", NULL);
+	if (slice->has_time)
+		visit(context, "--time", slice->time_text);
+	if (steps->shown && steps->shown[0])
+		visit(context, steps->shown, NULL);
+	if (!steps->shown && steps->name.text)
+		visit(context, "--steps", steps->name.text);
+	if (!steps->shown && steps->is_steady)
+		visit(context, "--steady", NULL);
+	if (!steps->shown && steps->has_numbers)
+		visit(context, "--step", steps->numbers_text);
+	for (int i = 0; i < PLACE_PARTS; i++) {
+		snprintf(option, sizeof(option), "--%s", grouping_word((enum place_part)i));
+		if (slice->parts[i].text)
+			visit(context, option, slice->parts[i].text);
 	}
-	if (s->name.text)
-		fprintf(out, " --steps %s", s->name.text);
-	if (s->is_steady)
-		fprintf(out, " --steady");
-	if (s->has_numbers)
-		fprintf(out, " --step %s", s->numbers_text);
+	if (slice->kernel.text)
+		visit(context, "--kernel", slice->kernel.text);
+}
+
+static void print_option(void *out, const char *option, const char *value)
+{
+	fprintf(out, " %s%s%s", option, value ? " " : "", value ? value : "");
 }
 
 void slice_print(const struct slice *slice, FILE *out)
 {
-	if (slice->kinds)
-		fprintf(out, slice->kinds == 1u << ROW_CPU ? " -cpu-only" : " -gpu-only");
-	if (slice->has_time)
-		fprintf(out, " --time %s", slice->time_text);
-	print_steps(&slice->steps, out);
-	for (int i = 0; i < PLACE_PARTS; i++)
-		if (slice->parts[i].text)
-			fprintf(out, " --%s %s", grouping_word((enum place_part)i),
-				slice->parts[i].text);
-	if (slice->kernel.text)
-		fprintf(out, " --kernel %s", slice->kernel.text);
+	slice_visit_options(slice, print_option, out);
 }

@@ -108,6 +108,13 @@ bool slice_has_place(const struct slice *slice, const struct result *result, uin
 /* Returns true if GPU work is in the slice. `frame` is the innermost of its stack. */
 bool slice_has_work(const struct slice *slice, const struct frame_info *frame);
 
+/*
+ * Visits the options of the slice, in the order in which they are shown. `value` is NULL for an
+ * option without one. Both are valid during the call.
+ */
+typedef void (*slice_option_visitor)(void *context, const char *option, const char *value);
+void slice_visit_options(const struct slice *slice, slice_option_visitor visit, void *context);
+
 /* Prints the options of the slice, each after a space: " --time 1..2 --device 0". */
 void slice_print(const struct slice *slice, FILE *out);
 
