@@ -443,11 +443,23 @@ static void report_slow(struct log *log, const struct options *o, const struct s
 		       top_width(TOP_WIDTH));
 }
 
-/* Makes the findings of what is shown. Without memory there are none. */
+/* Returns whether an output, the report, the end of the run or an answer shows findings. */
+static bool shows_findings(const struct options *o)
+{
+	bool shows = o->level >= LOG_NORMAL || o->report || o->query.question;
+
+	for (uint32_t i = 0; i < o->output_count; i++)
+		shows |= o->outputs[i].writer->shows_findings;
+	return shows;
+}
+
+/* Makes the findings of the shown result, if anything shows them. Without memory there are none. */
 static void make_findings(const struct options *o, struct delivered *d)
 {
 	if (d->shown.result.weight || d->slow || o->view.per_step)
 		return; /* rows have no times, or those of steps without a course */
+	if (!shows_findings(o))
+		return;
 	d->findings = findings_new(d->view ? view_result(d->view) : &d->shown.result);
 	d->shown.result.findings = d->findings;
 	if (d->view)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "profiler/commands/chosen_steps.h"
 #include "profiler/model/quantity.h"
+#include "symbolize/util/sorted.h"
 
 #define PICKS_MAX (SIDES * COMPARISON_RUNS_MAX)
 #define SHOWN_BYTES 96
@@ -32,17 +33,16 @@ struct slow_steps {
 static int by_duration(const void *a, const void *b)
 {
 	const struct picked_step *x = a, *y = b;
+	int order = compare_numbers(x->duration_ns, y->duration_ns);
 
-	if (x->duration_ns != y->duration_ns)
-		return x->duration_ns < y->duration_ns ? -1 : 1;
-	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+	return order ? order : compare_numbers(x->from_ns, y->from_ns);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct slice_range *x = a, *y = b;
 
-	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+	return compare_numbers(x->from_ns, y->from_ns);
 }
 
 static uint32_t at_most(uint32_t count, uint32_t limit)

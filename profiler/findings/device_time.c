@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/wire/gpu_event.h"
 #include "profiler/findings/loader_names.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/sorted.h"
@@ -51,41 +52,15 @@ bool device_use_is_loss(enum device_use use)
 
 /* ---- distributions of times ---- */
 
-#define SUB_BITS 2u /* buckets are a quarter of a power of two */
-#define TIME_BUCKETS (32u << SUB_BITS)
-
-/* Counts times of up to 4 s by their size. */
+/* Counts times by their size, in the buckets of calls (gpu_event.h). */
 struct time_histogram {
-	uint32_t counts[TIME_BUCKETS];
+	uint32_t counts[GPU_CALL_BUCKETS];
 	uint64_t count;
 };
 
-static uint32_t bucket_of(uint64_t ns)
-{
-	uint32_t power;
-
-	if (ns > UINT32_MAX)
-		ns = UINT32_MAX;
-	if (ns < 1u << SUB_BITS)
-		return (uint32_t)ns;
-	power = 31u - (uint32_t)__builtin_clz((uint32_t)ns);
-	return (power << SUB_BITS) |
-	       ((uint32_t)(ns >> (power - SUB_BITS)) & ((1u << SUB_BITS) - 1));
-}
-
-/* Returns the upper end of a bucket. */
-static uint64_t bucket_end(uint32_t bucket)
-{
-	uint32_t power = bucket >> SUB_BITS, part = bucket & ((1u << SUB_BITS) - 1);
-
-	if (power < SUB_BITS)
-		return bucket + UINT64_C(1);
-	return ((UINT64_C(1) << SUB_BITS) + part + 1) << (power - SUB_BITS);
-}
-
 static void histogram_add(struct time_histogram *h, uint64_t ns)
 {
-	uint32_t *count = &h->counts[bucket_of(ns)];
+	uint32_t *count = &h->counts[gpu_call_bucket(ns)];
 
 	*count += *count < UINT32_MAX;
 	h->count++;
@@ -96,10 +71,10 @@ static uint64_t histogram_quantile(const struct time_histogram *h, uint32_t perm
 {
 	uint64_t wanted = h->count * permille / 1000, seen = 0;
 
-	for (uint32_t i = 0; i < TIME_BUCKETS; i++) {
+	for (uint32_t i = 0; i < GPU_CALL_BUCKETS; i++) {
 		seen += h->counts[i];
 		if (seen > wanted)
-			return bucket_end(i);
+			return gpu_call_bucket_longest(i);
 	}
 	return 0;
 }
@@ -610,7 +585,9 @@ static bool measure_times(struct division *d)
 		histogram_add(&lags[o->device], o->lag_ns);
 	}
 	for (uint32_t i = 0; has_memory && i < s->threads.count; i++) {
-		uint64_t soon_ns = SOON_INTERVALS * histogram_quantile(&intervals[i], 500);
+		uint64_t median_ns = histogram_quantile(&intervals[i], 500);
+		uint64_t soon_ns = median_ns < DEVICE_TIME_SOON_MAX ? SOON_INTERVALS * median_ns
+								    : DEVICE_TIME_SOON_MAX;
 
 		d->threads[i].launched_ns = 0;
 		if (soon_ns < DEVICE_TIME_SOON_MIN)

@@ -803,6 +803,14 @@ void findings_free(struct findings *f)
 	free(f);
 }
 
+const char *findings_unknown(const struct result *r)
+{
+	if (r->findings)
+		return r->findings->unknown;
+	return r->timeline ? "no findings were made"
+			   : "the course of the run was not kept, or cannot be read";
+}
+
 const struct finding *findings_find(const struct findings *findings, enum finding_kind kind)
 {
 	for (uint32_t i = 0; i < findings->count; i++)

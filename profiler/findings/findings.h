@@ -107,6 +107,9 @@ void findings_free(struct findings *findings);
  */
 const struct frame_info *findings_site(const struct findings *findings, uint32_t stack);
 
+/* Returns why nothing is known of the course of a run. Returns NULL if it is known. */
+const char *findings_unknown(const struct result *result);
+
 /* Returns the finding of a kind, or NULL. */
 const struct finding *findings_find(const struct findings *findings, enum finding_kind kind);
 

@@ -2,16 +2,12 @@
 #include "profiler/findings/findings_tables.h"
 
 #include "profiler/findings/findings.h"
-
-static uint64_t permille(uint64_t part, uint64_t whole)
-{
-	return whole ? (uint64_t)((unsigned __int128)part * 1000 / whole) : 0;
-}
+#include "profiler/model/quantity.h"
 
 /* Returns the result's findings if there is a course of the run. */
 static const struct findings *known_findings(const struct result *result)
 {
-	return result->findings && !result->findings->unknown ? result->findings : NULL;
+	return findings_unknown(result) ? NULL : result->findings;
 }
 
 /* ---- findings ---- */
@@ -91,11 +87,11 @@ struct report_table *gpu_time_report_table(const struct result *result)
 				.use = device_use_text((enum device_use)use),
 				.steady_ns = steady->ns[use],
 				.steady_share =
-					permille(steady->ns[use],
-						 known->steady.to_ns - known->steady.from_ns),
+					permille_of(steady->ns[use],
+						    known->steady.to_ns - known->steady.from_ns),
 				.ns = whole->ns[use],
-				.share = permille(whole->ns[use],
-						  known->whole.to_ns - known->whole.from_ns)};
+				.share = permille_of(whole->ns[use],
+						     known->whole.to_ns - known->whole.from_ns)};
 
 			if (row.ns)
 				report_table_add(f, &row);
@@ -149,7 +145,7 @@ struct report_table *steps_report_table(const struct result *result)
 					     .from_ns = since_start(result, s->starts_ns[0]),
 					     .to_ns = since_start(result, s->starts_ns[s->count]),
 					     .launches = s->launches,
-					     .covered = permille(s->launches, s->of)};
+					     .covered = permille_of(s->launches, s->of)};
 
 		report_table_add(f, &row);
 	}
@@ -187,7 +183,7 @@ struct report_table *idle_causes_report_table(const struct result *result)
 			.use = device_use_word(c->use),
 			.site = c->site ? frame_report_name(c->site) : "[unknown]",
 			.ns = c->ns,
-			.share = permille(c->ns, whole_ns),
+			.share = permille_of(c->ns, whole_ns),
 			.gaps = c->gaps,
 			.sampled_ns = c->sampled_ns,
 			.longest_ns = c->longest_ns,

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/wire/gpu_work.h"
-#include "profiler/findings/step_sequence.h"
 #include "profiler/model/launch_finder.h"
 #include "profiler/shape/rank_waits.h"
 #include "profiler/tables/busy.h"
 #include "profiler/tables/collectives.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/huge_memory.h"
 #include "symbolize/util/time_sort.h"
 
 #define NO_THREAD UINT32_MAX
@@ -47,7 +47,7 @@ static void reserve(void *array, uint64_t *capacity, const struct result *result
 
 	if (records > SCHEDULE_MAX)
 		records = SCHEDULE_MAX;
-	*list = records ? step_memory(records * size) : NULL;
+	*list = records ? huge_memory(records * size) : NULL;
 	*capacity = *list ? records : 0;
 }
 
@@ -301,11 +301,10 @@ struct operation_reading {
 	struct operation_schedule *schedule;
 	const struct result *result;
 	struct place_maps maps;
-	uint32_t *sites;          /* by stack: the site found last; SCHEDULE_NO_SITE: none */
 	bool *is_nccl;            /* by frame */
 	struct rank_waits *waits; /* NULL unless ranks are merged */
 	uint64_t to_ns;           /* the end of the result's time */
-	uint64_t number, next;    /* positions of the record, and of the next one */
+	uint64_t taken;           /* records so far, with this one */
 };
 
 /* Finds the devices. Equal devices of several processes are one. */
@@ -418,7 +417,7 @@ static int add_operation(struct operation_reading *r, const struct timeline_reco
 	if (record->place.number >= r->result->place_count || all_ns == 0 ||
 	    r->maps.devices[record->place.number] == NO_DEVICE || !use_of(r, record, &use))
 		return 0;
-	waits_ns = r->waits ? rank_waits_next(r->waits, r->number, &rank) : 0;
+	waits_ns = r->waits ? rank_waits_next(r->waits, r->taken - 1, &rank) : 0;
 	if (waits_ns > all_ns)
 		waits_ns = all_ns;
 	o.device = r->maps.devices[record->place.number];
@@ -451,7 +450,7 @@ static int add_to_operations(void *context, const struct timeline_record *record
 	struct operation_reading *r = context;
 	struct operation_schedule *s = r->schedule;
 
-	r->number = r->next++;
+	r->taken++;
 	switch (record->kind) {
 	case TIMELINE_GPU_OPERATION:
 		return add_operation(r, record, launch);
@@ -469,7 +468,7 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 	struct operation_reading r = {
 		.schedule = schedule,
 		.result = result,
-		.is_nccl = calloc(result->frame_count + (size_t)1, sizeof(bool)),
+		.is_nccl = collectives_nccl_frames(result),
 	};
 	uint64_t from_ns;
 	int err = -ENOMEM;
@@ -477,18 +476,12 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 	memset(schedule, 0, sizeof(*schedule));
 	reserve(&schedule->list, &schedule->capacity, result, sizeof(*schedule->list));
 	result_time_range(result, &from_ns, &r.to_ns);
-	r.sites = malloc((result->stack_count + (size_t)1) * sizeof(*r.sites));
-	if (r.sites)
-		memset(r.sites, 0xff, (result->stack_count + (size_t)1) * sizeof(*r.sites));
-	for (uint32_t i = 0; r.is_nccl && i < result->frame_count; i++)
-		r.is_nccl[i] = collectives_is_nccl(&result->frames[i]);
 	if (result->rank_count)
 		r.waits = rank_waits_new(result, NULL);
-	if (r.is_nccl && r.sites && place_maps_begin(&r.maps, result) && find_devices(&r))
+	if (r.is_nccl && place_maps_begin(&r.maps, result) && find_devices(&r))
 		err = read_records(result, add_to_operations, &r);
 	place_maps_release(&r.maps);
 	rank_waits_free(r.waits);
-	free(r.sites);
 	free(r.is_nccl);
 	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));
 	time_sort(schedule->samples, schedule->sample_count, sizeof(*schedule->samples));

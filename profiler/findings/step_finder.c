@@ -12,6 +12,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/sorted.h"
+#include "symbolize/util/huge_memory.h"
 
 #define LAUNCHES_MAX (UINT32_C(1) << 31)
 #define COMPARED_MAX 64u /* series of a process that a thread is compared with */
@@ -59,7 +60,7 @@ static bool sort_by_thread(struct finder *f)
 	uint32_t thread_count = f->thread_count;
 
 	f->offsets = calloc((size_t)thread_count + 2, sizeof(*f->offsets));
-	f->order = step_memory(((size_t)f->count + 1) * sizeof(*f->order));
+	f->order = huge_memory(((size_t)f->count + 1) * sizeof(*f->order));
 	if (!f->offsets || !f->order)
 		return false;
 	for (uint32_t i = 0; i < f->count; i++)

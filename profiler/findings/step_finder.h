@@ -63,8 +63,8 @@ struct step_list {
 };
 
 /*
- * Finds the steps. `launches` are in order of time. `kinds` has a number for each token, by which
- * launches are told apart; NULL: the tokens themselves. `process_of` has the process of each of
+ * Finds the steps. `launches` are in order of time. `kinds` has the kind of each token: launches of
+ * equal kinds are alike. NULL: each token is a kind. `process_of` has the process of each of
  * `thread_count` threads; launches of other threads are left out. Takes time proportional to the
  * number of launches, and for each at most 12 bytes if tokens are small numbers. Returns 0, or
  * -ENOMEM with an empty list: also for more than 2^31 launches. The caller calls

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/util/sorted.h"
+#include "symbolize/util/huge_memory.h"
 
 #define OUTSIDE_MIN 8u /* launches before or after a loop: it was not cut */
 #define SIGNS_MAX 4u
@@ -655,7 +656,7 @@ static int list_starts(struct phase *p, struct step_starts *starts)
 	uint32_t first = find_first(p);
 
 	/* a step for each anchor, and the one before the first */
-	starts->list = step_memory(((size_t)loop->last - loop->first + 3) * sizeof(uint64_t));
+	starts->list = huge_memory(((size_t)loop->last - loop->first + 3) * sizeof(uint64_t));
 	if (!starts->list)
 		return -ENOMEM;
 	add_start(starts, first);

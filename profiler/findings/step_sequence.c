@@ -4,28 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "symbolize/util/hash.h"
+#include "symbolize/util/huge_memory.h"
 
 /* tokens up to the number of launches and this many are their own numbers */
 #define SPARE_NUMBERS 65536u
 #define FIRST_SLOTS 1024u
-#define HUGE_PAGE ((size_t)1 << 21)
 #define SEARCHED 64u                 /* launches, of other processes, before and after one */
 #define NUMBERED (UINT32_C(1) << 31) /* the state is a number, not a count */
-
-void *step_memory(size_t size)
-{
-	void *memory;
-
-	if (size < 2 * HUGE_PAGE)
-		return malloc(size);
-	size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	memory = aligned_alloc(HUGE_PAGE, size);
-	if (memory)
-		madvise(memory, size, MADV_HUGEPAGE);
-	return memory;
-}
 
 /* ---- numbers of tokens ---- */
 
@@ -37,7 +23,7 @@ struct kind_table {
 
 static uint64_t *new_slots(uint32_t count)
 {
-	uint64_t *slots = count ? step_memory(count * sizeof(*slots)) : NULL;
+	uint64_t *slots = count ? huge_memory(count * sizeof(*slots)) : NULL;
 
 	if (slots)
 		memset(slots, 0, count * sizeof(*slots));
@@ -79,7 +65,7 @@ static uint32_t kind_of(const struct step_numbers *n, uint32_t token)
 static bool number_kinds(struct step_numbers *n, struct kind_table *t,
 			 const struct step_launch *launches, uint32_t count)
 {
-	n->numbers = step_memory(((size_t)count + 1) * sizeof(*n->numbers));
+	n->numbers = huge_memory(((size_t)count + 1) * sizeof(*n->numbers));
 	if (!n->numbers)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
@@ -179,7 +165,7 @@ static void clear_states(const struct step_sequence *s, const struct step_number
 static bool list_positions(struct step_sequence *s)
 {
 	s->offsets = calloc((size_t)s->token_count + 2, sizeof(*s->offsets));
-	s->positions = step_memory(((size_t)s->count + 1) * sizeof(*s->positions));
+	s->positions = huge_memory(((size_t)s->count + 1) * sizeof(*s->positions));
 	if (!s->offsets || !s->positions)
 		return false;
 	/* offsets + 1 has the ends while positions are entered */
@@ -197,7 +183,7 @@ int step_sequence_init(struct step_sequence *sequence, struct step_numbers *numb
 	struct step_sequence *s = sequence;
 
 	s->offsets = s->positions = NULL;
-	s->tokens = step_memory(((size_t)s->count + 1) * sizeof(*s->tokens));
+	s->tokens = huge_memory(((size_t)s->count + 1) * sizeof(*s->tokens));
 	if (!s->tokens)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->count; i++) {

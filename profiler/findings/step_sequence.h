@@ -54,13 +54,6 @@ struct step_sequence {
 int step_sequence_init(struct step_sequence *sequence, struct step_numbers *numbers);
 void step_sequence_release(struct step_sequence *sequence);
 
-/*
- * Allocates memory for large arrays that are written as a whole: of huge pages, if there are any.
- * To provide small pages took most of a search's time on a virtual machine. Returns NULL if out of
- * memory. Use free().
- */
-void *step_memory(size_t size);
-
 /* Returns the launch at a position. */
 static inline uint32_t step_launch_at(const struct step_sequence *sequence, uint32_t position)
 {

@@ -246,5 +246,6 @@ const struct writer json_summary_writer = {.name = "json",
 					   .suffix = ".json",
 					   .has_both_names = true,
 					   .needs = USES_TIMELINE,
+					   .shows_findings = true,
 					   .item = "row",
 					   .write = write_summary};

@@ -121,15 +121,6 @@ static void put_title(const struct page *p)
 
 /* ---- findings ---- */
 
-/* Returns why nothing is known of the course of the run. Returns NULL if it is known. */
-static const char *unknown_of(const struct result *r)
-{
-	if (!r->findings)
-		return r->timeline ? "no findings were made"
-				   : "the course of the run was not kept, or cannot be read";
-	return r->findings->unknown;
-}
-
 static void put_sentence(const struct page *p, const char *text)
 {
 	markdown_text(p->out, text, p->size->sentence);
@@ -153,7 +144,7 @@ static void put_verdict(const struct page *p)
 {
 	const struct findings *f = p->result->findings;
 	const struct finding *verdict = f ? findings_find(f, FINDING_VERDICT) : NULL;
-	const char *unknown = unknown_of(p->result);
+	const char *unknown = findings_unknown(p->result);
 
 	if (verdict) {
 		fputs("\n**Verdict:** ", p->out);
@@ -277,7 +268,7 @@ static void put_gpu_time(const struct page *p)
 	const struct findings *f = p->result->findings;
 	bool has_steady = f && f->steady.device_count > 0;
 
-	if (unknown_of(p->result) || f->whole.device_count == 0)
+	if (findings_unknown(p->result) || f->whole.device_count == 0)
 		return;
 	fprintf(p->out, "\n## Where the time of %s went\n\n",
 		f->whole.device_count == 1 ? "the GPU" : "all GPUs");
@@ -292,7 +283,7 @@ static void put_gpu_time(const struct page *p)
 static void put_steps(const struct page *p)
 {
 	const struct findings *f = p->result->findings;
-	const char *unknown = unknown_of(p->result);
+	const char *unknown = findings_unknown(p->result);
 	const struct step_series *s = !unknown && f->steps.count ? &f->steps.list[0] : NULL;
 	char median[QUANTITY_BYTES], p10[QUANTITY_BYTES], p90[QUANTITY_BYTES],
 		slowest[QUANTITY_BYTES];
@@ -404,7 +395,7 @@ static void put_idle(const struct page *p)
 	uint32_t shown;
 	char time[QUANTITY_BYTES], longest[QUANTITY_BYTES];
 
-	if (unknown_of(p->result) || f->causes.count == 0)
+	if (findings_unknown(p->result) || f->causes.count == 0)
 		return;
 	shown = f->causes.count < p->size->rows ? f->causes.count : p->size->rows;
 	fputs("\n## Idle GPUs in the steady part, by cause and site\n\n"
@@ -597,4 +588,5 @@ const struct writer markdown_writer = {.name = "markdown",
 				       .has_both_names = true,
 				       .item = "page",
 				       .needs = USES_TIMELINE,
+				       .shows_findings = true,
 				       .write = write_markdown};

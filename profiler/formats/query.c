@@ -28,14 +28,6 @@ struct question {
 
 /* ---- findings ---- */
 
-const char *query_unknown(const struct result *r)
-{
-	if (!r->findings)
-		return r->timeline ? "no findings were made"
-				   : "the course of the run was not kept, or cannot be read";
-	return r->findings->unknown;
-}
-
 void query_look_at_time(struct answer *a, const struct result *r, uint64_t from_ns, uint64_t to_ns,
 			const char *output)
 {
@@ -74,7 +66,7 @@ static int answer_verdict(struct answer *a, const struct query_input *in, const 
 	const struct result *r = in->result;
 	const struct findings *f = r->findings;
 	const struct finding *verdict = f ? findings_find(f, FINDING_VERDICT) : NULL;
-	const char *unknown = query_unknown(r);
+	const char *unknown = findings_unknown(r);
 	struct json *j;
 
 	(void)argument;
@@ -157,18 +149,21 @@ static void sum_up_steps(struct answer *a, const struct findings *f, const struc
 	json_uint(j, "series", f->steps.count);
 }
 
-static int put_steps(struct answer *a, const struct result *r, const struct step_series *s)
+/* Writes the steps of the first series, by when the GPU worked on them, as the other times are. */
+static int put_steps(struct answer *a, const struct result *r, const struct findings *f)
 {
+	const struct step_series *s = f->steps.list;
+	const uint64_t *starts_ns = f->step_work_ns;
 	struct step_row *rows = calloc((size_t)s->count + 1, sizeof(*rows));
 	struct json *j;
 
 	if (!rows)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->count; i++)
-		rows[i] = (struct step_row){s->starts_ns[i + 1] - s->starts_ns[i], i};
+		rows[i] = (struct step_row){starts_ns[i + 1] - starts_ns[i], i};
 	qsort(rows, s->count, sizeof(*rows), by_length);
 	for (uint32_t i = 0; i < s->count; i++) {
-		uint64_t from_ns = s->starts_ns[rows[i].number];
+		uint64_t from_ns = starts_ns[rows[i].number];
 
 		if (!(j = answer_row(a))) {
 			answer_leave_out(a, s->count - i);
@@ -189,12 +184,12 @@ static int put_steps(struct answer *a, const struct result *r, const struct step
 static int answer_steps(struct answer *a, const struct query_input *in, const char *argument)
 {
 	const struct findings *f = in->result->findings;
-	const char *unknown = query_unknown(in->result);
+	const char *unknown = findings_unknown(in->result);
 
 	(void)argument;
 	if (!unknown && f->steps.count > 0 && f->steps.list[0].count > 0) {
 		sum_up_steps(a, f, &f->steps.list[0]);
-		return put_steps(a, in->result, &f->steps.list[0]);
+		return put_steps(a, in->result, f);
 	}
 	if (!unknown)
 		unknown = f->no_steps ? f->no_steps : "nothing repeats";
@@ -449,7 +444,7 @@ static void say_idle(struct answer *a, const struct device_times *t)
 static int answer_idle(struct answer *a, const struct query_input *in, const char *argument)
 {
 	const struct findings *f = in->result->findings;
-	const char *unknown = query_unknown(in->result);
+	const char *unknown = findings_unknown(in->result);
 
 	(void)argument;
 	if (unknown || f->whole.device_count == 0) {

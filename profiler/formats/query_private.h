@@ -20,9 +20,6 @@ typedef int query_function(struct answer *answer, const struct query_input *in,
 
 query_function query_answer_stack, query_answer_compare;
 
-/* Returns why nothing is known of the course of the run. Returns NULL if it is known. */
-const char *query_unknown(const struct result *result);
-
 /* Adds the command that writes the output of a time range, unless it is empty. */
 void query_look_at_time(struct answer *answer, const struct result *result, uint64_t from_ns,
 			uint64_t to_ns, const char *output);

@@ -216,21 +216,15 @@ static void write_change(const struct picture *p, const struct change *change)
 
 static void write_runs(const struct picture *p)
 {
-	const uint32_t *runs = p->comparison->runs;
+	const struct comparison *c = p->comparison;
+	const uint32_t *runs = c->runs;
 
-	if (p->comparison->is_of_steps) {
-		fprintf(p->out,
-			"Difference of %u slow step%s (after) from %u typical one%s (before) · "
-			"widths are times %s",
-			runs[SIDE_AFTER], runs[SIDE_AFTER] == 1 ? "" : "s", runs[SIDE_BEFORE],
-			runs[SIDE_BEFORE] == 1 ? "" : "s",
-			p->comparison->shown == SIDE_AFTER ? "after" : "before");
-		return;
-	}
-	fprintf(p->out, "Difference of %u run%s from %u run%s before · widths are %s %s",
-		runs[SIDE_AFTER], runs[SIDE_AFTER] == 1 ? "" : "s", runs[SIDE_BEFORE],
-		runs[SIDE_BEFORE] == 1 ? "" : "s", p->comparison->is_weights ? "weights" : "times",
-		p->comparison->shown == SIDE_AFTER ? "after" : "before");
+	fprintf(p->out, "Difference of %u %s%s%s from %u %s%s %s · widths are %s %s",
+		runs[SIDE_AFTER], c->is_of_steps ? "slow step" : "run",
+		runs[SIDE_AFTER] == 1 ? "" : "s", c->is_of_steps ? " (after)" : "",
+		runs[SIDE_BEFORE], c->is_of_steps ? "typical one" : "run",
+		runs[SIDE_BEFORE] == 1 ? "" : "s", c->is_of_steps ? "(before)" : "before",
+		c->is_weights ? "weights" : "times", c->shown == SIDE_AFTER ? "after" : "before");
 }
 
 /* Writes the kinds of time in the total: "CPU and GPU time, waiting by stack". */

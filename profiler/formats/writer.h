@@ -32,6 +32,7 @@ struct writer {
 	bool keeps_all;            /* gets the whole result, whatever view the user chose */
 	bool has_both_names;       /* shows full and short names */
 	bool shows_weights;        /* can show weights other than time (result.h) */
+	bool shows_findings;       /* shows result.findings */
 	unsigned int needs;        /* enum writer_needs */
 	/* A smaller format with equal contents, for files that readers of this one refuse. */
 	const struct writer *smaller;

@@ -14,6 +14,12 @@ static inline double percent_of(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* Returns the share in thousandths, rounded down, or 0 if `whole` is 0. */
+static inline uint64_t permille_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (uint64_t)((unsigned __int128)part * 1000 / whole) : 0;
+}
+
 /* All functions return `text`. */
 const char *time_text(char text[QUANTITY_BYTES], double ns);
 /* With few digits: "6.5 s", "31.0 ms", "250 us". */

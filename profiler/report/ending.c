@@ -89,12 +89,7 @@ static void append_run(char line[LINE_BYTES], const struct result *r)
 /* Returns the verdict on GPU work, NULL if there is none. */
 static const struct finding *verdict_of(const struct findings *f)
 {
-	if (f && f->verdict.kind == VERDICT_NO_WORK)
-		return NULL;
-	for (uint32_t i = 0; f && i < f->count; i++)
-		if (f->list[i].kind == FINDING_VERDICT)
-			return &f->list[i];
-	return NULL;
+	return f && f->verdict.kind != VERDICT_NO_WORK ? findings_find(f, FINDING_VERDICT) : NULL;
 }
 
 static void append_certainty(char line[LINE_BYTES], const struct log *log, const struct finding *f)

@@ -27,8 +27,8 @@ struct target_environment_options {
 	const char *pipe;
 	struct measure measure;
 	struct counter_request counters; /* used if measure.counters is set */
-	bool timeline; /* launches have durations */
-	bool waited;   /* launches that their thread waits for are marked */
+	bool timeline;                   /* launches have durations */
+	bool waited;                     /* launches that their thread waits for are marked */
 	bool verbose;
 	bool leaves_nvtx; /* the user chose another NVTX tool */
 };

@@ -90,6 +90,15 @@ bool collectives_is_nccl(const struct frame_info *frame)
 	return nccl_name(frame) != NULL;
 }
 
+bool *collectives_nccl_frames(const struct result *result)
+{
+	bool *is_nccl = calloc(result->frame_count + (size_t)1, sizeof(*is_nccl));
+
+	for (uint32_t i = 0; is_nccl && i < result->frame_count; i++)
+		is_nccl[i] = collectives_is_nccl(&result->frames[i]);
+	return is_nccl;
+}
+
 bool collectives_is_compared(const struct frame_info *frame)
 {
 	static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "AllToAll",

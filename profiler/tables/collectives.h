@@ -124,4 +124,8 @@ const struct collective_operation *collectives_list(const struct collectives *c,
 bool collectives_is_nccl(const struct frame_info *frame);
 bool collectives_is_compared(const struct frame_info *frame);
 
+/* Returns, by frame, which are kernels of NCCL. The caller frees it. Returns NULL without memory.
+ */
+bool *collectives_nccl_frames(const struct result *result);
+
 #endif

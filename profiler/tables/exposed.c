@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "cupti_trace/wire/gpu_work.h"
+#include "profiler/model/quantity.h"
 #include "profiler/tables/busy.h"
 #include "profiler/tables/collectives.h"
 
@@ -86,11 +87,6 @@ static uint64_t length_of_both(const struct run_of_spans *a, const struct run_of
 	return ns;
 }
 
-static uint64_t permille(uint64_t part, uint64_t whole)
-{
-	return whole ? (uint64_t)((unsigned __int128)part * 1000 / whole) : 0;
-}
-
 static void add(struct report_table *f, const struct result *r, uint32_t device,
 		const struct run_of_spans runs[WORK_CLASSES])
 {
@@ -104,9 +100,12 @@ static void add(struct report_table *f, const struct result *r, uint32_t device,
 	for (int class = COPIES; class < WORK_CLASSES; class ++) {
 		uint64_t ns = length_of(&runs[class]);
 		uint64_t exposed = ns - length_of_both(&runs[class], &runs[COMPUTES]);
-		const struct exposed_row row = {
-			label,   names[class],          ns,
-			exposed, permille(exposed, ns), permille(exposed, to_ns - from_ns)};
+		const struct exposed_row row = {label,
+						names[class],
+						ns,
+						exposed,
+						permille_of(exposed, ns),
+						permille_of(exposed, to_ns - from_ns)};
 
 		if (ns > 0)
 			report_table_add(f, &row);
@@ -135,14 +134,12 @@ struct report_table *exposed_report_table(const struct result *result)
 {
 	struct report_table *f = REPORT_TABLE_NEW(
 		"exposed", "Copies and collectives not hidden by kernels", columns);
-	bool *is_nccl = calloc(result->frame_count + (size_t)1, sizeof(*is_nccl));
+	bool *is_nccl = collectives_nccl_frames(result);
 	struct classes classes = {result, is_nccl};
 	struct busy_span *spans = NULL;
 	uint64_t count = 0;
 	bool has_read = f && is_nccl;
 
-	for (uint32_t i = 0; is_nccl && i < result->frame_count; i++)
-		is_nccl[i] = collectives_is_nccl(&result->frames[i]);
 	if (has_read && result->timeline)
 		has_read = busy_gather(result, class_of, &classes, &spans, &count);
 	if (has_read)

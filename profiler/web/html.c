@@ -814,4 +814,5 @@ const struct writer html_writer = {.name = "html",
 				   .item = "frame",
 				   .shows_weights = true,
 				   .needs = NEEDS_TIMELINE,
+				   .shows_findings = true,
 				   .write = write_html};

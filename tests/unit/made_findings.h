@@ -52,6 +52,7 @@ static inline void made_findings(struct made_findings *m, const struct result *r
 	at = m->starts_ns[MADE_STEPS];
 	f->result = r;
 	f->steps = (struct step_list){&m->series, 1};
+	f->step_work_ns = m->starts_ns;
 	f->step_times = (struct step_times){.median_ns = MADE_STEP_NS,
 					    .fastest_ns = MADE_STEP_NS,
 					    .slowest_ns = 2 * MADE_STEP_NS,
