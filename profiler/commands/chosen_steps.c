@@ -102,9 +102,7 @@ static void report(struct log *log, const struct chosen_steps *c, const struct r
 	if (c->found.steps.count == 1)
 		return;
 	process = place_names_process(result->place_names, c->found.thread.process);
-	log_line(log,
-		 "  of %" PRIu32 " loops, those of the one with most launches: of thread %" PRIu32
-		 " of %s",
+	log_line(log, "  of %" PRIu32 " loops, those of the main one: of thread %" PRIu32 " of %s",
 		 c->found.steps.count, c->found.thread.tid, process ? process->name : "a process");
 }
 

@@ -123,10 +123,10 @@ all()
 	expect_line stderr '^Shown with --steps \^step --step 3..7: '
 }
 
-@test "of several loops, steps are those with most launches" {
+@test "of several loops, steps are those of the main one" {
 	run_profile --from loops.profile --step 0.. -gpu-only --unit ns -o part.folded
 	expect_status 0
-	expect_line stderr '^  of 2 loops, those of the one with most launches: of thread [0-9]+ of nvtx_steps [0-9]+$'
+	expect_line stderr '^  of 2 loops, those of the main one: of thread [0-9]+ of nvtx_steps [0-9]+$'
 	expect_equal 'its work' "$(weight_of part.folded '\[GPU_Kernel\]update')" 80000
 }
 

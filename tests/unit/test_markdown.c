@@ -181,7 +181,7 @@ static void the_program_alone_is_named(void **state)
 	title_of("profile -p 12", "/usr/bin/server --key x", "# server");
 }
 
-/* The signal of a command's end is told; of what is not known, nothing. */
+/* The title names the signal that ended a command. An unknown end is left out. */
 static void ends_of_runs(void **state)
 {
 	struct ledger ledger;

@@ -43,7 +43,7 @@
 namespace truth
 {
 
-/* What a device does, the words of a verdict. The first ones hide those that follow. */
+/* Uses of a device, in the words of a verdict. Each one hides those after it. */
 enum use {
 	COMPUTING,
 	COLLECTIVES,
