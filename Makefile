@@ -58,10 +58,10 @@ inject_last := $(addprefix cupti_trace/,launch/call_probes.c launch/call_params.
 	wire/trace_config.c)
 inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(inject_first) \
 	$(filter-out $(inject_first) $(inject_last),$(inject_src)) $(inject_last))
-profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/attach/payload_blob.o \
-	$(BUILD)/profiler/commands/completion_blob.o \
-	$(BUILD)/profiler/formats/svg_blob.o $(BUILD)/profiler/web/html_blob.o \
-	$(BUILD)/profiler/web/html_difference_blob.o
+# files that the command holds; the tests' programs link them without the injected library
+blob_obj := $(addprefix $(BUILD)/profiler/,commands/completion_blob.o formats/svg_blob.o web/html_blob.o \
+	web/html_difference_blob.o)
+profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/attach/payload_blob.o $(blob_obj)
 
 PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
 

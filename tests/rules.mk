@@ -147,8 +147,7 @@ $(FUZZ_DIR)/of/libfuzzed.a: $(FUZZED_OBJ)
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZ_DIR)/of/libfuzzed.a $(BUILD)/profiler/formats/svg_blob.o \
-		$(BUILD)/profiler/web/html_blob.o $(BUILD)/profiler/commands/completion_blob.o Makefile tests/rules.mk
+$(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZ_DIR)/of/libfuzzed.a $(blob_obj) Makefile tests/rules.mk
 	$(call msg,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \

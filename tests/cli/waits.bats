@@ -193,7 +193,7 @@ expect_each_way()
 	expect_no_line stderr 'wait|Wait'
 	expect_totals out.folded
 	details='' run_profile -gpu-only -o out.folded sh -c 'echo "$PROFILE_TRACE_CONFIG"'
-	expect stdout <<<'stacks devices'
+	expect stdout <<<'stacks waited devices'
 }
 
 @test "not with -cpu-only" {
