@@ -66,7 +66,8 @@ static inline int gpu_work_is_stall(unsigned int work)
 	return work == GPU_WORK_UVM_GPU_FAULTS || work == GPU_WORK_UVM_OTHER;
 }
 
-/* CUpti_ActivityMemoryKind: kinds of a GPU's own memory. */
+/* CUpti_ActivityMemoryKind: the host's memory, and a GPU's own. */
+enum { GPU_MEMORY_PAGEABLE = 1, GPU_MEMORY_PINNED = 2 };
 enum { GPU_MEMORY_DEVICE = 3, GPU_MEMORY_ARRAY = 4, GPU_MEMORY_DEVICE_STATIC = 6 };
 enum { GPU_MEMORY_MANAGED = 5, GPU_MEMORY_MANAGED_STATIC = 7 };
 
@@ -81,6 +82,17 @@ static inline int gpu_memory_is_unified(unsigned int kind)
 	return kind == GPU_MEMORY_MANAGED || kind == GPU_MEMORY_MANAGED_STATIC;
 }
 
+/* Return true for a copy from or to host memory. */
+static inline int gpu_work_is_from_host(unsigned int work)
+{
+	return work == GPU_WORK_MEMCPY_HTOD || work == GPU_WORK_MEMCPY_HTOA;
+}
+
+static inline int gpu_work_is_to_host(unsigned int work)
+{
+	return work == GPU_WORK_MEMCPY_DTOH || work == GPU_WORK_MEMCPY_ATOH;
+}
+
 /*
  * Returns true for a piece of a copy between two GPUs without access to each other's memory. Such a
  * copy goes through host memory. CUPTI 13.0 records a copy from device to host and one from host to
@@ -91,8 +103,7 @@ static inline int gpu_memory_is_unified(unsigned int kind)
 static inline int gpu_work_is_staged(unsigned int work, unsigned int source_memory,
 				     unsigned int destination_memory)
 {
-	return (work == GPU_WORK_MEMCPY_HTOD || work == GPU_WORK_MEMCPY_DTOH ||
-		work == GPU_WORK_MEMCPY_HTOA || work == GPU_WORK_MEMCPY_ATOH) &&
+	return (gpu_work_is_from_host(work) || gpu_work_is_to_host(work)) &&
 	       gpu_memory_is_device(source_memory) && gpu_memory_is_device(destination_memory);
 }
 

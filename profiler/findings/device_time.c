@@ -12,10 +12,11 @@
 #include "symbolize/util/time_sort.h"
 
 #define SOON_INTERVALS 8
-#define WAIT_SLACK 20000u    /* ns; the clocks of work and of waits differ, and threads wake up */
-#define LATENCY_MAX 200000u  /* ns; longer times are no latency of a launch */
-#define LATENCY_SLACK 3u     /* launches start within this many latencies */
-#define LATENCY_PERMILLE 50u /* the latency is this quantile of all */
+#define WAIT_SLACK 20000u /* ns; the clocks of work and of waits differ, and threads wake up */
+#define AFTER_WAIT_MAX 1000000u /* ns; longer times after a wait are no slow wake-up */
+#define LATENCY_MAX 200000u     /* ns; longer times are no latency of a launch */
+#define LATENCY_SLACK 3u        /* launches start within this many latencies */
+#define LATENCY_PERMILLE 50u    /* the latency is this quantile of all */
 
 static const struct {
 	const char *word, *text;
@@ -93,19 +94,22 @@ struct device_state {
 	uint64_t end_ns[WORK_USES]; /* until when work of each use runs */
 	uint64_t last_end_ns;
 	uint64_t latency_ns;
-	uint32_t waited_by; /* thread that waited for the last work; SCHEDULE_NO_SITE: none */
+	uint32_t waited_by;     /* thread that waited for the last work; SCHEDULE_NO_SITE: none */
+	enum work_use last_use; /* of the last work */
 	bool is_used;
 };
 
-/* Time without samples that led to one launch. */
+/* Host code that led to launches of one site on one device. */
 struct pool {
+	uint32_t site, device;  /* key */
+	uint32_t is_after_wait; /* key: short times after waits whose ends are not known */
 	uint64_t ns, count, longest_ns, longest_from_ns;
 	uint64_t samples;
 };
 
 /* Samples in the gaps of one pool. */
 struct pooled_sample {
-	uint32_t site, stack; /* key */
+	uint32_t pool, stack; /* key */
 	uint64_t count;
 };
 
@@ -116,7 +120,7 @@ struct division {
 	struct thread_state *threads;
 	struct device_state *devices;
 	struct schedule_activity *samples, *waits; /* by thread, then in order of time */
-	struct pool *pools;                        /* by site of the schedule: host code */
+	RECORD_SET(struct pool) pools;
 	RECORD_SET(struct pooled_sample) pooled;
 	uint32_t *latest;    /* by stack of the result: the site charged last, or RECORD_NONE */
 	const bool *is_own;  /* by frame of the result */
@@ -222,34 +226,43 @@ static uint64_t first_from(const struct schedule_activity *list, uint64_t from, 
 }
 
 /* Notes the thread's samples in a gap of a pool. */
-static void pool_samples(struct division *d, uint32_t site, uint64_t from_ns, uint64_t to_ns)
+static void pool_samples(struct division *d, uint32_t number, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct thread_state *t = &d->threads[d->schedule->sites.list[site].thread];
+	struct pool *pool = &d->pools.list[number];
+	const struct thread_state *t = &d->threads[d->schedule->sites.list[pool->site].thread];
 	uint64_t at = first_from(d->samples, t->sample_from, t->sample_to, from_ns);
 
 	for (; at < t->sample_to && d->samples[at].start_ns < to_ns; at++) {
-		const uint32_t key[] = {site, d->samples[at].stack};
+		const uint32_t key[] = {number, d->samples[at].stack};
 		uint32_t found =
-			record_get(&d->pooled, &key, &((struct pooled_sample){site, key[1], 0}));
+			record_get(&d->pooled, &key, &((struct pooled_sample){number, key[1], 0}));
 
 		if (found == RECORD_NONE) {
 			d->has_failed = true;
 			return;
 		}
 		d->pooled.list[found].count++;
-		d->pools[site].samples++;
+		pool->samples++;
 	}
 }
 
-/* Charges host code of a thread. It gets a name when all gaps of its pool are known. */
-static void charge_host(struct division *d, uint32_t device, uint32_t site, uint64_t from_ns,
-			uint64_t to_ns)
+/* Charges host code to a pool. It gets a name when all gaps of its pool are known. */
+static void pool_host(struct division *d, uint32_t device, uint32_t site, bool is_after_wait,
+		      uint64_t from_ns, uint64_t to_ns)
 {
-	struct pool *pool = &d->pools[site];
+	const uint32_t key[] = {site, device, is_after_wait};
 	uint64_t ns = clip(d, &from_ns, &to_ns);
+	struct pool *pool;
+	uint32_t at;
 
 	if (ns == 0)
 		return;
+	at = record_get(&d->pools, &key, &((struct pool){site, device, is_after_wait, .ns = 0}));
+	if (at == RECORD_NONE) {
+		d->has_failed = true;
+		return;
+	}
+	pool = &d->pools.list[at];
 	d->times->devices[device].ns[USE_HOST] += ns;
 	pool->ns += ns;
 	pool->count++;
@@ -257,7 +270,13 @@ static void charge_host(struct division *d, uint32_t device, uint32_t site, uint
 		pool->longest_ns = ns;
 		pool->longest_from_ns = from_ns;
 	}
-	pool_samples(d, site, from_ns, to_ns);
+	pool_samples(d, at, from_ns, to_ns);
+}
+
+static void charge_host(struct division *d, uint32_t device, uint32_t site, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	pool_host(d, device, site, false, from_ns, to_ns);
 }
 
 static bool is_loader(const struct division *d, uint32_t stack)
@@ -278,15 +297,16 @@ static bool is_loader(const struct division *d, uint32_t stack)
  * Charges the part of a pool that samples stand for. Its samples follow each other from `*at` on.
  * Returns the rest.
  */
-static uint64_t charge_sampled(struct division *d, uint32_t site, uint32_t *at, uint64_t *loader_ns)
+static uint64_t charge_sampled(struct division *d, uint32_t number, uint32_t *at,
+			       uint64_t *loader_ns)
 {
-	const struct pool *pool = &d->pools[site];
+	const struct pool *pool = &d->pools.list[number];
 	double n = (double)pool->samples;
 	double most = (n + 3 * sqrt(n)) * (double)d->result->totals.sample_ns;
 	uint64_t whole = most < (double)pool->ns ? (uint64_t)most : pool->ns, left = whole;
 	uint64_t seen = 0;
 
-	for (; *at < d->pooled.count && d->pooled.list[*at].site == site; ++*at) {
+	for (; *at < d->pooled.count && d->pooled.list[*at].pool == number; ++*at) {
 		const struct pooled_sample *s = &d->pooled.list[*at];
 		struct charge charge = {.use = is_loader(d, s->stack) ? USE_LOADER : USE_HOST,
 					.stack = s->stack,
@@ -307,25 +327,46 @@ static uint64_t charge_sampled(struct division *d, uint32_t site, uint32_t *at, 
 	return pool->ns - whole;
 }
 
-/* Charges what is left of a pool to its launch, and the pool's gaps, even if nothing is left. */
-static void charge_unsampled(struct division *d, uint32_t site, uint64_t ns, uint64_t *loader_ns)
+/* Charges `ns` of a pool to its launch, and the pool's gaps, even if nothing is left. */
+static void charge_launch(struct division *d, const struct pool *pool, enum device_use use,
+			  uint64_t ns)
 {
-	const struct pool *pool = &d->pools[site];
+	charge_site(d, &(struct charge){.use = use,
+					.stack = stack_of(d, pool->site),
+					.count = pool->count,
+					.ns = ns,
+					.longest_ns = pool->longest_ns,
+					.longest_from_ns = pool->longest_from_ns});
+}
+
+/* Charges what is left of a pool to its launch. */
+static void charge_unsampled(struct division *d, const struct pool *pool, uint64_t ns,
+			     uint64_t *loader_ns)
+{
 	uint64_t loads = d->loader_share > 0 ? (uint64_t)(d->loader_share * (double)ns) : 0;
-	struct charge charge = {.use = USE_LOADER, .stack = stack_of(d, site)};
+	struct charge charge = {.use = USE_LOADER, .stack = stack_of(d, pool->site)};
 
 	if (loads > ns || is_loader(d, charge.stack))
 		loads = ns;
 	*loader_ns += loads;
 	charge.ns = loads;
-	if (loads)
+	if (loads && loads < ns)
 		charge_site(d, &charge);
-	charge.use = loads == ns && loads ? USE_LOADER : USE_HOST;
-	charge.ns = ns - loads;
-	charge.count = pool->count;
-	charge.longest_ns = pool->longest_ns;
-	charge.longest_from_ns = pool->longest_from_ns;
-	charge_site(d, &charge);
+	charge_launch(d, pool, loads && loads == ns ? USE_LOADER : USE_HOST,
+		      loads == ns ? ns : ns - loads);
+}
+
+/*
+ * Returns true if a short time after waits may be the slow wake-up of a thread. CPU samples for at
+ * least half of it show that code ran. Rows of --idle tell, too.
+ */
+static bool may_be_wake_up(const struct division *d, const struct pool *pool)
+{
+	return pool->is_after_wait && d->loader_share < 0 &&
+	       (pool->samples < 2 ||
+		2.0 * (double)pool->samples * (double)d->result->totals.sample_ns <
+			(double)pool->ns) &&
+	       !is_loader(d, stack_of(d, pool->site));
 }
 
 static bool is_no_host_mark(const char *name)
@@ -367,47 +408,43 @@ static void read_idle_rows(struct division *d)
 	d->loader_share = all ? (double)loaders / (double)all : -1;
 }
 
-static int by_site(const void *a, const void *b)
+static int by_pool(const void *a, const void *b)
 {
 	const struct pooled_sample *x = a, *y = b;
-	int order = compare_numbers(x->site, y->site);
+	int order = compare_numbers(x->pool, y->pool);
 
 	return order ? order : compare_numbers(x->stack, y->stack);
 }
 
-/* Names host code, and moves the loaders' part to its own use, in proportion on all devices. */
+/* Moves a part of a device's host code to another use. */
+static void move_host_time(struct division *d, uint32_t device, enum device_use use, uint64_t ns)
+{
+	d->times->devices[device].ns[USE_HOST] -= ns;
+	d->times->devices[device].ns[use] += ns;
+}
+
+/* Names host code. */
 static void name_host_code(struct division *d)
 {
-	uint64_t loader_ns = 0, host_ns = 0, moved = 0;
-	uint32_t last = 0, at = 0;
+	uint32_t at = 0;
 
 	read_idle_rows(d);
 	if (d->pooled.count > 1)
-		qsort(d->pooled.list, d->pooled.count, sizeof(*d->pooled.list), by_site);
-	for (uint32_t site = 0; site < d->schedule->sites.count; site++) {
-		uint64_t left;
+		qsort(d->pooled.list, d->pooled.count, sizeof(*d->pooled.list), by_pool);
+	for (uint32_t i = 0; i < d->pools.count; i++) {
+		const struct pool *pool = &d->pools.list[i];
+		uint64_t left, loader_ns = 0;
 
-		if (!d->pools[site].ns)
+		if (may_be_wake_up(d, pool)) {
+			while (at < d->pooled.count && d->pooled.list[at].pool == i)
+				at++;
+			charge_launch(d, pool, USE_UNKNOWN, pool->ns);
+			move_host_time(d, pool->device, USE_UNKNOWN, pool->ns);
 			continue;
-		left = charge_sampled(d, site, &at, &loader_ns);
-		charge_unsampled(d, site, left, &loader_ns);
-	}
-	for (uint32_t i = 0; i < d->times->device_count; i++) {
-		host_ns += d->times->devices[i].ns[USE_HOST];
-		if (d->times->devices[i].ns[USE_HOST])
-			last = i;
-	}
-	for (uint32_t i = 0; host_ns && i <= last; i++) {
-		uint64_t *ns = d->times->devices[i].ns, part;
-
-		part = i == last
-			       ? loader_ns - moved
-			       : (uint64_t)((unsigned __int128)loader_ns * ns[USE_HOST] / host_ns);
-		if (part > ns[USE_HOST])
-			part = ns[USE_HOST];
-		ns[USE_HOST] -= part;
-		ns[USE_LOADER] += part;
-		moved += part;
+		}
+		left = charge_sampled(d, i, &at, &loader_ns);
+		charge_unsampled(d, pool, left, &loader_ns);
+		move_host_time(d, pool->device, USE_LOADER, loader_ns);
 	}
 }
 
@@ -439,6 +476,20 @@ static struct gap_waits waits_in(const struct division *d, const struct thread_s
 	return w;
 }
 
+/* Charges idle time around a wait. Work that copied nothing to the host gave it no result. */
+static void charge_sync(struct division *d, uint32_t device, uint32_t site, uint64_t from_ns,
+			uint64_t to_ns)
+{
+	uint64_t ns = clip(d, &from_ns, &to_ns);
+	struct device_syncs *syncs = &d->times->syncs;
+
+	charge_idle(d, device, USE_SYNCHRONIZING, site, from_ns, to_ns);
+	if (ns == 0 || d->devices[device].last_use == WORK_COPIES)
+		return;
+	syncs->gaps++;
+	syncs->ns += ns;
+}
+
 /* Charges waits as synchronizing, and the time between them as host code. */
 static void charge_between_waits(struct division *d, uint32_t device, uint32_t site,
 				 const struct gap_waits *w, uint64_t from_ns, uint64_t to_ns)
@@ -450,7 +501,7 @@ static void charge_between_waits(struct division *d, uint32_t device, uint32_t s
 		if (begin >= end)
 			continue;
 		charge_host(d, device, site, from_ns, begin);
-		charge_idle(d, device, USE_SYNCHRONIZING, site, begin, end);
+		charge_sync(d, device, site, begin, end);
 		from_ns = end;
 	}
 	charge_host(d, device, site, from_ns, to_ns);
@@ -468,7 +519,9 @@ static void charge_late(struct division *d, const struct scheduled_operation *o,
 
 	if (w.has_any || d->devices[device].waited_by == thread) {
 		if (gap_ns - w.ns <= DEVICE_TIME_SOON_MAX)
-			charge_idle(d, device, USE_SYNCHRONIZING, site, from_ns, to_ns);
+			charge_sync(d, device, site, from_ns, to_ns);
+		else if (!w.has_any && gap_ns <= AFTER_WAIT_MAX)
+			pool_host(d, device, site, true, from_ns, to_ns);
 		else
 			charge_between_waits(d, device, site, &w, from_ns, to_ns);
 		return;
@@ -548,6 +601,7 @@ static void run_operation(struct division *d, const struct scheduled_operation *
 	if (s->last_end_ns <= end_ns) {
 		s->last_end_ns = end_ns;
 		s->waited_by = o->is_waited ? thread : SCHEDULE_NO_SITE;
+		s->last_use = (enum work_use)o->use;
 	}
 	s->is_used = true;
 	if (thread == SCHEDULE_NO_SITE || o->lag_ns == UINT32_MAX)
@@ -642,9 +696,8 @@ static bool prepare(struct division *d)
 	d->times->devices = calloc(s->device_count + 1u, sizeof(*d->times->devices));
 	d->threads = calloc(s->threads.count + 1u, sizeof(*d->threads));
 	d->devices = calloc(s->device_count + 1u, sizeof(*d->devices));
-	d->pools = calloc(s->sites.count + 1u, sizeof(*d->pools));
 	d->latest = malloc((d->result->stack_count + (size_t)1) * sizeof(*d->latest));
-	if (!d->times->devices || !d->threads || !d->devices || !d->pools || !d->latest)
+	if (!d->times->devices || !d->threads || !d->devices || !d->latest)
 		return false;
 	memset(d->latest, 0xff, (d->result->stack_count + (size_t)1) * sizeof(*d->latest));
 	d->times->device_count = s->device_count;
@@ -697,7 +750,7 @@ int device_times_divide(struct device_times *times, const struct operation_sched
 	free(d.devices);
 	free(d.samples);
 	free(d.waits);
-	free(d.pools);
+	record_set_release(&d.pools.set);
 	free(d.latest);
 	record_set_release(&d.pooled.set);
 	return d.has_failed ? -ENOMEM : 0;

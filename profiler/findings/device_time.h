@@ -17,7 +17,9 @@
  *
  * "Soon" is within 8 usual times between launches of the thread, but at least DEVICE_TIME_SOON_MIN
  * and at most DEVICE_TIME_SOON_MAX. After a wait it is DEVICE_TIME_SOON_MAX. A wait is known by its
- * record (--waits), or by a mark at the operation that its thread waited for.
+ * record (--waits), or by a mark at the operation that its thread waited for. A mark does not tell
+ * when the wait ended. So up to 1 ms after it is host code only if CPU samples or --idle show that,
+ * and else unknown: threads of some machines wake up as late.
  *
  * Host code is named by CPU samples of the launching thread in such gaps. A sample stands for at
  * most a probable time, as in idle_gaps.h. Time without samples is off the CPU, or too short for
@@ -76,10 +78,16 @@ struct idle_site {
 	uint64_t longest_ns, longest_from_ns; /* the longest gap; 0 for sampled time */
 };
 
+/* Gaps around waits for work that copied nothing to the host. */
+struct device_syncs {
+	uint64_t gaps, ns;
+};
+
 struct device_times {
 	struct device_time *devices;
 	uint32_t device_count;
 	uint64_t from_ns, to_ns;
+	struct device_syncs syncs;
 	RECORD_SET(struct idle_site) sites; /* the longest time first */
 };
 

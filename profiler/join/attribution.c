@@ -247,7 +247,7 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 	r->graph_node = o->graph_node;
 	r->place = place;
 	r->stack = stack;
-	r->shape = gpu_work_is_memory_call(o->work) ? 0 : o->shape;
+	r->shape = o->work == GPU_WORK_KERNEL ? o->shape : 0;
 	r->correlation = o->correlation_id;
 	r->is_waited = launch->is_waited;
 	item.flags |= o->bad_time ? 0 : ITEM_DRAWN;

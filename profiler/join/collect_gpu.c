@@ -466,6 +466,16 @@ static int take_kernel(struct collect *c, const struct process *process,
 							 .shape = shape_of(c, e)});
 }
 
+/* Returns the kind of the memory that is allocated, or that is the host's side of a copy. */
+static uint32_t memory_of(const struct gpu_event_work *e)
+{
+	if (gpu_work_is_from_host(e->work))
+		return e->source_memory;
+	return gpu_work_is_to_host(e->work) || gpu_work_is_memory_call(e->work)
+		       ? e->destination_memory
+		       : 0;
+}
+
 static int take_work(struct collect *c, const struct process *process,
 		     const struct gpu_event_work *e)
 {
@@ -483,7 +493,7 @@ static int take_work(struct collect *c, const struct process *process,
 		.bad_time = e->bad_time,
 		.staged = gpu_work_is_staged(e->work, e->source_memory, e->destination_memory),
 		.address = e->address,
-		.shape = gpu_work_is_memory_call(e->work) ? e->destination_memory : 0,
+		.shape = memory_of(e),
 		.outside = (uint8_t)e->outside};
 
 	if (e->work == GPU_WORK_ALLOC && gpu_memory_is_unified(e->destination_memory) &&

@@ -32,7 +32,10 @@ struct gpu_operation {
 	bool bad_time;
 	bool staged;     /* gpu_work_is_staged() */
 	uint8_t outside; /* enum gpu_outside */
-	/* kernel: its number in the timeline; memory: CUPTI's memory kind; 0: none */
+	/*
+	 * kernel: its number in the timeline; allocation, or copy from or to the host: CUPTI's kind
+	 * of that memory; 0: none
+	 */
 	uint32_t shape;
 };
 

@@ -179,6 +179,54 @@ static void waits_that_drain_the_queue(void **state)
 		divide(&c, BEGIN + 5 * US, BEGIN + 99 * 60 * US + 5 * US);
 		assert_int_equal(share(&c, USE_SYNCHRONIZING), 33);
 		assert_int_equal(share(&c, USE_COMPUTING), 66);
+		/* no copy tells the host a result */
+		assert_int_equal(c.times.syncs.gaps, 99);
+		assert_int_equal(c.times.syncs.ns, device_times_sum(&c.times, USE_SYNCHRONIZING));
+		end(&c);
+	}
+}
+
+static void waits_for_results(void **state)
+{
+	struct course c;
+
+	(void)state;
+	begin(&c);
+	for (uint64_t i = 0; i < 100; i++) {
+		add_kernel(&c, BEGIN + i * 60 * US, 30 * US, false);
+		add_work(&c, &(struct work){.launch_ns = BEGIN + i * 60 * US + 10 * US,
+					    .call_ns = 3 * US,
+					    .start_ns = BEGIN + i * 60 * US + 35 * US,
+					    .duration_ns = 5 * US,
+					    .stack = c.copy,
+					    .work = GPU_WORK_MEMCPY_DTOH,
+					    .is_waited = true});
+	}
+	divide(&c, BEGIN + 5 * US, BEGIN + 99 * 60 * US + 5 * US);
+	assert_int_equal(share(&c, USE_SYNCHRONIZING), 41);
+	assert_int_equal(c.times.syncs.gaps, 0);
+	end(&c);
+}
+
+/*
+ * The next launch follows half a millisecond after an awaited kernel. Threads of some machines wake
+ * up as late. Samples tell that code ran.
+ */
+static void short_times_after_waits(void **state)
+{
+	struct course c;
+
+	(void)state;
+	for (uint64_t samples = 0; samples < 4; samples++) {
+		begin(&c);
+		for (uint64_t i = 0; i < 100; i++) {
+			add_kernel(&c, BEGIN + i * MS, 500 * US, true);
+			if (i < samples)
+				add_sample(&c, BEGIN + i * MS + 700 * US, c.compute);
+		}
+		divide(&c, BEGIN + 5 * US, BEGIN + 99 * MS + 5 * US);
+		assert_int_equal(share(&c, samples < 2 ? USE_UNKNOWN : USE_HOST), 50);
+		assert_int_equal(c.times.sites.list[0].is_sampled, samples >= 2);
 		end(&c);
 	}
 }
@@ -411,6 +459,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(launches_that_cannot_keep_up),
 		cmocka_unit_test(waits_that_drain_the_queue),
+		cmocka_unit_test(waits_for_results),
+		cmocka_unit_test(short_times_after_waits),
 		cmocka_unit_test(host_code),
 		cmocka_unit_test(others_load_too),
 		cmocka_unit_test(idle_rows),

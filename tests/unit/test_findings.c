@@ -4,6 +4,8 @@
 
 #include "made_timeline.h"
 #include "profiler/findings/report_tables.h"
+#include "profiler/model/copied_memory.h"
+#include "profiler/model/memory_use.h"
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
@@ -14,6 +16,7 @@ struct run {
 	struct made_timeline made;
 	uint32_t call, kernels[3];
 	uint32_t correlation;
+	bool waits; /* its thread waits for each kernel */
 	struct findings *findings;
 };
 
@@ -61,6 +64,7 @@ static void add_kernel(struct run *r, int kernel, uint64_t launch_ns, uint64_t s
 						       .duration_ns = duration_ns,
 						       .place = made_place(&r->made, 1, TID, 0, 7),
 						       .stack = {r->kernels[kernel]},
+						       .is_waited = r->waits,
 						       .correlation = r->correlation});
 	made_add(&r->made.made, r->kernels[kernel], ROW_GPU, duration_ns);
 }
@@ -172,6 +176,77 @@ static void what_is_not_known(void **state)
 	end(&r);
 }
 
+static void waits_without_results(void **state)
+{
+	const struct findings *f;
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	r.waits = true;
+	add_steps(&r, 10 * MS, MS, 800 * US + 50 * US);
+	f = find(&r);
+	assert_string_equal(verdict_word(&f->verdict), "synchronizing");
+	expect_claim(f, FINDING_SYNCS, "waits for kernels leave the GPU idle for 22.");
+	end(&r);
+}
+
+static void copies_of_pageable_memory(void **state)
+{
+	struct run r;
+
+	(void)state;
+	for (int is_pageable = 0; is_pageable < 2; is_pageable++) {
+		struct copied_memory row = {.direction = "HtoD",
+					    .memory = is_pageable ? "pageable" : "pinned",
+					    .copies = 40,
+					    .bytes = 80 << 20,
+					    .ns = 60 * MS};
+
+		begin(&r);
+		row.stack = r.kernels[0];
+		add_steps(&r, 10 * MS, 5 * MS, 4 * MS);
+		made_table(&r.made.made, &copied_memory_table, &row, 1);
+		if (is_pageable)
+			expect_claim(find(&r), FINDING_COPIES,
+				     "40 copies of pageable memory take 60.000 ms, 10.0 % of the "
+				     "GPU time (80.0 MiB); most by load");
+		else
+			assert_null(findings_find(find(&r), FINDING_COPIES));
+		end(&r);
+	}
+}
+
+static void memory_peaks(void **state)
+{
+	const struct memory_total totals[] = {
+		{.process = 1, .kind = MEMORY_OF_HOST, .peak_bytes = 9 << 20},
+		{.process = 1, .kind = MEMORY_OF_DEVICE, .peak_bytes = 4 << 20, .peak_ns = 30 * MS},
+		{.process = 1, .kind = MEMORY_OF_DEVICE, .peak_bytes = 1 << 20, .peak_ns = 40 * MS},
+	};
+	struct memory_row rows[] = {
+		{.total = 0, .peak_bytes = 9 << 20},
+		{.total = 1, .peak_bytes = 1 << 20},
+		{.total = 1, .peak_bytes = 3 << 20},
+		{.total = 2, .peak_bytes = 1 << 20},
+	};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	add_steps(&r, 10 * MS, 5 * MS, 4 * MS);
+	rows[0].stack = rows[1].stack = r.kernels[0];
+	rows[2].stack = rows[3].stack = r.kernels[1];
+	made_table(&r.made.made, &memory_totals_table, totals, 3);
+	made_table(&r.made.made, &memory_rows_table, rows, 4);
+	made_table(&r.made.made, &memory_pools_table, NULL, 0);
+	find(&r);
+	expect_claim(r.findings, FINDING_MEMORY, "memory peaks at 4.0 MiB (device, GPU 0");
+	expect_claim(r.findings, FINDING_MEMORY,
+		     "at 0.030 s; 75.0 % of it was allocated by forward");
+	end(&r);
+}
+
 static void losses_are_said(void **state)
 {
 	struct run r;
@@ -180,7 +255,8 @@ static void losses_are_said(void **state)
 	begin(&r);
 	add_steps(&r, 10 * MS, 5 * MS, 4 * MS);
 	r.made.ledger.gpu.dropped = 17;
-	expect_claim(find(&r), FINDING_LOSSES, "17 records");
+	expect_claim(find(&r), FINDING_LOSSES, "17 of 167 records");
+	expect_claim(r.findings, FINDING_LOSSES, "may be 10.2 % off");
 	end(&r);
 }
 
@@ -226,6 +302,9 @@ int main(void)
 		cmocka_unit_test(launches_that_cannot_keep_up),
 		cmocka_unit_test(a_long_start),
 		cmocka_unit_test(what_is_not_known),
+		cmocka_unit_test(waits_without_results),
+		cmocka_unit_test(copies_of_pageable_memory),
+		cmocka_unit_test(memory_peaks),
 		cmocka_unit_test(losses_are_said),
 		cmocka_unit_test(tables_add_up),
 	};

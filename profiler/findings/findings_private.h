@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shares what the makers of findings need. Each maker adds its findings, or none. findings.c lists
+ * the makers in the order of the findings.
+ */
+#ifndef PROFILER_FINDINGS_FINDINGS_PRIVATE_H
+#define PROFILER_FINDINGS_FINDINGS_PRIVATE_H
+
+#include "profiler/findings/findings.h"
+#include "profiler/model/quantity.h"
+#include "profiler/tables/hot_spots.h"
+
+/* The sources of the findings. All are borrowed. */
+struct making {
+	struct findings *findings;
+	const struct result *result;
+	struct hot_spots *spots;
+	const struct operation_schedule *schedule;
+	uint64_t from_ns, to_ns; /* the result's time range */
+};
+
+#define FINDING_NAME_COLUMNS 80
+#define FINDING_NAME_BYTES (4 * FINDING_NAME_COLUMNS + 8)
+
+/* Copies a frame's name, cut to FINDING_NAME_COLUMNS. Returns `text`. */
+const char *finding_name(char text[FINDING_NAME_BYTES], const struct frame_info *frame);
+
+/* Returns a text that lives as long as the findings. Returns "" if out of memory. */
+const char *finding_text(struct making *m, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Adds a finding. Without a time it rests on the steady part. */
+void finding_add(struct making *m, struct finding finding);
+
+/* Returns a time as seconds after the command's start. */
+double finding_seconds(const struct making *m, uint64_t ns);
+
+/* Sets the verdict, by the times of the devices. */
+void findings_judge(struct findings *findings);
+
+/* Add findings. */
+void findings_add_verdict(struct making *m);
+void findings_add_start_up(struct making *m);
+void findings_add_steps(struct making *m);
+void findings_add_idle(struct making *m);
+void findings_add_syncs(struct making *m);
+void findings_add_hottest(struct making *m);
+void findings_add_copies(struct making *m);
+void findings_add_tiny(struct making *m);
+void findings_add_autotuning(struct making *m);
+void findings_add_memory(struct making *m);
+void findings_add_losses(struct making *m);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/findings/findings_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "symbolize/util/saturate.h"
+
+#define SHARE_MIN 10.0     /* percent that a kernel or a launch site needs to be named */
+#define TINY_NS 10000.0    /* mean duration of tiny kernels */
+#define TINY_LOSS 15.0     /* percent lost around tiny kernels that is worth a finding */
+#define AUTOTUNING_MIN 5.0 /* percent of the GPU time */
+
+/* ---- kernels and launch sites ---- */
+
+void findings_add_hottest(struct making *m)
+{
+	const struct hot_spot_table *kernels = &m->spots->kernels, *sites = &m->spots->sites;
+	uint64_t gpu_ns = saturated_sum(kernels->whole.ns, m->spots->copies.whole.ns);
+	char name[FINDING_NAME_BYTES], total[QUANTITY_BYTES];
+
+	if (kernels->count && percent_of(kernels->list[0].ns, gpu_ns) >= SHARE_MIN)
+		finding_add(m,
+			    (struct finding){.kind = FINDING_KERNEL,
+					     .claim = finding_text(
+						     m,
+						     "%.1f %% of the GPU time (%s, %" PRIu64
+						     " launches) is of %s",
+						     percent_of(kernels->list[0].ns, gpu_ns),
+						     time_text(total, (double)kernels->list[0].ns),
+						     kernels->list[0].count,
+						     finding_name(name, kernels->list[0].frame)),
+					     .certainty = "measured",
+					     .next = "--counters default: what limits a kernel",
+					     .from_ns = m->from_ns,
+					     .to_ns = m->to_ns});
+	if (sites->count && percent_of(sites->list[0].ns, gpu_ns) >= SHARE_MIN)
+		finding_add(m, (struct finding){
+				       .kind = FINDING_SITE,
+				       .claim = finding_text(
+					       m, "%.1f %% of the GPU time (%s) is launched by %s",
+					       percent_of(sites->list[0].ns, gpu_ns),
+					       time_text(total, (double)sites->list[0].ns),
+					       finding_name(name, sites->list[0].frame)),
+				       .certainty = "measured",
+				       .from_ns = m->from_ns,
+				       .to_ns = m->to_ns});
+}
+
+void findings_add_tiny(struct making *m)
+{
+	const struct findings *f = m->findings;
+	const struct hot_spot *all = &m->spots->kernels.whole;
+	uint64_t lost_ns = device_times_sum(&f->steady, USE_LAUNCHING) +
+			   device_times_sum(&f->steady, USE_QUEUED);
+	double lost = percent_of(lost_ns, device_times_whole(&f->steady));
+	char mean[QUANTITY_BYTES];
+
+	if (all->count < 100 || (double)all->ns / (double)all->count > TINY_NS || lost < TINY_LOSS)
+		return;
+	finding_add(m, (struct finding){
+			       .kind = FINDING_TINY,
+			       .claim = finding_text(
+				       m,
+				       "%" PRIu64 " kernels of %s in the mean, and %.1f %% of the "
+				       "steady part is lost between them",
+				       all->count,
+				       time_text(mean, (double)all->ns / (double)all->count), lost),
+			       .certainty = "measured",
+			       .next = "fewer, larger kernels, or CUDA graphs"});
+}
+
+/* ---- autotuning ---- */
+
+static bool is_autotuning(const struct result *r, uint32_t stack)
+{
+	static const char *const names[] = {"autotune", "do_bench", "benchmark_all_configs",
+					    "cudnnFind", "AlgoGetHeuristic"};
+
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer) {
+		const char *name = r->frames[r->stacks[stack].frame].name;
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (strstr(name, names[i]))
+				return true;
+	}
+	return false;
+}
+
+void findings_add_autotuning(struct making *m)
+{
+	const struct result *r = m->result;
+	uint64_t ns = 0, all_ns = 0, count = 0;
+	char total[QUANTITY_BYTES];
+
+	for (uint32_t i = 0; i < r->row_count; i++) {
+		if (r->rows[i].kind != ROW_GPU)
+			continue;
+		saturated_add(&all_ns, r->rows[i].ns);
+		if (!is_autotuning(r, r->rows[i].stack))
+			continue;
+		saturated_add(&ns, r->rows[i].ns);
+		saturated_add(&count, r->rows[i].count);
+	}
+	if (percent_of(ns, all_ns) < AUTOTUNING_MIN)
+		return;
+	finding_add(m,
+		    (struct finding){
+			    .kind = FINDING_AUTOTUNING,
+			    .claim = finding_text(m,
+						  "%.1f %% of the GPU time (%s, %" PRIu64
+						  " operations) is autotuning",
+						  percent_of(ns, all_ns),
+						  time_text(total, (double)ns), count),
+			    .certainty =
+				    "measured; by functions called autotune, do_bench and the like",
+			    .next = "--steady: the steps without it",
+			    .from_ns = m->from_ns,
+			    .to_ns = m->to_ns});
+}
