@@ -64,29 +64,50 @@ void control_close(struct control *c)
 	c->is_ours = false;
 }
 
-/* Complains about an unknown line, with control characters replaced. */
-static void complain(struct control *c, struct log *log)
+/* Replaces control characters and others that are not ASCII. */
+static void make_printable(char *text)
 {
-	for (char *at = c->line; *at; at++)
+	for (char *at = text; *at; at++)
 		if (*at < ' ' || *at > '~')
 			*at = '?';
-	if (c->complaints++ < COMPLAINTS_MAX)
-		log_warn(log, "--control: unknown command '%s': start, snapshot or stop", c->line);
 }
 
-static enum control_command command_of(struct control *c, struct log *log)
+static void complain(struct control *c, struct log *log)
+{
+	if (c->complaints++ < COMPLAINTS_MAX)
+		log_warn(log,
+			 "--control: unknown command '%s': start, snapshot, query QUESTION or stop",
+			 c->line);
+}
+
+/* Returns what is behind a command's word and a space, "" if that is the line's end, or NULL. */
+static const char *behind(const char *line, const char *word)
+{
+	size_t length = strlen(word);
+
+	if (strncmp(line, word, length) != 0)
+		return NULL;
+	return line[length] == ' ' ? line + length + 1 : line[length] ? NULL : line + length;
+}
+
+static enum control_command command_of(struct control *c, struct log *log, const char **argument)
 {
 	static const char *const words[] = {[CONTROL_START] = "start",
 					    [CONTROL_SNAPSHOT] = "snapshot",
+					    [CONTROL_QUERY] = "query",
 					    [CONTROL_STOP] = "stop"};
 
 	c->line[c->used] = '\0';
 	c->used = 0;
-	for (enum control_command i = CONTROL_START; i <= CONTROL_STOP; i++)
-		if (strcmp(c->line, words[i]) == 0)
+	make_printable(c->line);
+	for (enum control_command i = CONTROL_START; i <= CONTROL_STOP; i++) {
+		*argument = behind(c->line, words[i]);
+		if (*argument && (i == CONTROL_QUERY) == (**argument != '\0'))
 			return i;
+	}
 	if (c->line[0])
 		complain(c, log);
+	*argument = "";
 	return CONTROL_NONE;
 }
 
@@ -113,11 +134,12 @@ static void skip_line(struct control *c, struct log *log)
 	c->used = 0;
 }
 
-enum control_command control_next(struct control *c, struct log *log)
+enum control_command control_next(struct control *c, struct log *log, const char **argument)
 {
 	enum control_command command = CONTROL_NONE;
 	char byte;
 
+	*argument = "";
 	if (c->fd < 0)
 		return CONTROL_NONE;
 	/* limits the work in case a writer never stops */
@@ -131,7 +153,7 @@ enum control_command control_next(struct control *c, struct log *log)
 		else if (c->is_skipped)
 			c->is_skipped = false;
 		else
-			command = command_of(c, log);
+			command = command_of(c, log, argument);
 	}
 	return command;
 }

@@ -4,6 +4,7 @@
  *
  *   start      starts the recording that --delay postpones
  *   snapshot   writes the result so far
+ *   query Q    writes the answer to a question about it (formats/query.h)
  *   stop       ends the recording and writes the result; the command goes on
  *
  * A missing FIFO is created for its owner alone, and removed at the end. A FIFO of another user is
@@ -19,9 +20,9 @@
 #include "profiler/base/log.h"
 #include "symbolize/util/guarded_path.h"
 
-#define CONTROL_LINE_BYTES 64
+#define CONTROL_LINE_BYTES 512
 
-enum control_command { CONTROL_NONE, CONTROL_START, CONTROL_SNAPSHOT, CONTROL_STOP };
+enum control_command { CONTROL_NONE, CONTROL_START, CONTROL_SNAPSHOT, CONTROL_QUERY, CONTROL_STOP };
 
 /* Closed if `fd` is -1. */
 struct control {
@@ -37,8 +38,11 @@ struct control {
 /* Opens the FIFO as the user. Returns false after logging the reason. Close it in any case. */
 bool control_open(struct control *control, struct log *log, const char *path);
 
-/* Returns the next command, or CONTROL_NONE. Does not wait. Reports the first unknown lines. */
-enum control_command control_next(struct control *control, struct log *log);
+/*
+ * Returns the next command, or CONTROL_NONE. Does not wait. Reports the first unknown lines. Sets
+ * `argument` to the words behind the command, "" if there are none, until the next call.
+ */
+enum control_command control_next(struct control *control, struct log *log, const char **argument);
 
 /* Closes the FIFO, and removes it if it was created here and still exists. */
 void control_close(struct control *control);

@@ -50,9 +50,11 @@ bool deliver_shows_timeline(const struct options *o)
 
 unsigned int deliver_wants(const struct options *o)
 {
+	const struct run_options *run = options_run(o);
 	unsigned int needs = deliver_needs(o);
 
-	return deliver_shows_timeline(o) || needs & USES_TIMELINE || o->level >= LOG_NORMAL
+	return deliver_shows_timeline(o) || needs & USES_TIMELINE || o->level >= LOG_NORMAL ||
+			       (run && run->control)
 		       ? needs | NEEDS_TIMELINE
 		       : needs;
 }
@@ -335,7 +337,8 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 				   : unit_ns(o->unit, &d->run.result.totals),
 		.root_at_bottom = o->root_at_bottom,
 		.comparison = d->slow ? (struct comparison *)slow_steps_comparison(d->slow) : NULL,
-		.spans = &spans->otel.spans};
+		.spans = &spans->otel.spans,
+		.query = &o->query};
 	struct written written[OUTPUTS_MAX] = {{.items = 0}};
 	int errors[OUTPUTS_MAX], status = 0;
 
@@ -513,7 +516,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	else
 		report_findings(log, o, shown->weight ? &d.run.result : shown);
 	status = write_all(log, o, outputs, opener, spans, &d);
-	if (o->query.question)
+	if (o->query.question && o->command == COMMAND_FROM)
 		status = ask(log, o, outputs, shown);
 	if (span_export_send(spans, log, result_for(&otlp_json_writer, &d), &lost_spans) != 0 &&
 	    !status)

@@ -107,11 +107,12 @@ const struct option_entry option_table[] = {
 	      "most; if they hold less than TIME, a message says how long.")},
 	{OPTION(OPT_CONTROL, "control", TOPIC_CAPTURES), SET(set_text_once, run.control),
 	 TAKES(ARGUMENT_FILE, "FIFO", NULL), .is_of_run = true,
-	 HELP("read start, snapshot and stop from a FIFO as it runs",
+	 HELP("read start, snapshot, query and stop from a FIFO",
 	      "One command per line. start ends --delay, which may be unlimited: --delay "
 	      "start. snapshot writes the result so far to all files of -o, with a number before "
-	      "the extension: out.1.html. stop ends the recording as -d does. The FIFO is made if "
-	      "it is not there.")},
+	      "the extension: out.1.html. query QUESTION writes the answer to one of --query "
+	      "beside the first of them: out.2.verdict.json. stop ends the recording as -d does. "
+	      "The FIFO is made if it is not there.")},
 	{OPTION(OPT_TIME, "time", TOPIC_CAPTURES), .take = take_time,
 	 TAKES(ARGUMENT_TEXT, "A..B", NULL),
 	 HELP("only this time: 1.5..2, 500ms.., ..10s",

@@ -324,7 +324,7 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 	struct options options;
 	int status = EXIT_PROFILER_FAILED;
 
-	if (!snapshot_options(&options, r->options, r->snapshots.count))
+	if (!snapshot_options(&options, r->options, &r->snapshots))
 		return status;
 	privilege_drop_all();
 	r->options = &options;
@@ -360,10 +360,10 @@ static void take_snapshot(struct run *r, uint64_t until_ns)
 }
 
 /*
- * Takes a snapshot, or schedules it. With --last a snapshot waits until all its records have
- * arrived.
+ * Takes a snapshot, or schedules it. It answers a question unless that is "". With --last a
+ * snapshot waits until all its records have arrived.
  */
-static void request_snapshot(struct run *r, const struct session_view *view)
+static void request_snapshot(struct run *r, const struct session_view *view, const char *question)
 {
 	struct snapshots *s = &r->snapshots;
 
@@ -373,6 +373,8 @@ static void request_snapshot(struct run *r, const struct session_view *view)
 	else if (s->child || s->moment_ns)
 		log_warn(&r->log, "no snapshot: number %u is still being written",
 			 s->count + (s->moment_ns != 0));
+	else if (!snapshot_ask(s, &r->log, question))
+		return;
 	else if (r->options->run.last)
 		s->moment_ns = view->now_ns;
 	else
@@ -417,23 +419,24 @@ static void start(struct run *r)
 static void handle_control(struct run *r, const struct session_view *view)
 {
 	enum control_command command;
+	const char *argument;
 
 	if (view)
 		session_discount_child(r->session,
 				       snapshot_end(&r->snapshots, &r->log, r->options, false));
-	command = control_next(&r->control, &r->log);
+	command = control_next(&r->control, &r->log, &argument);
 	if (command == CONTROL_START)
 		start(r);
 	else if (command != CONTROL_NONE && !view)
 		log_warn(&r->log, "nothing is recorded yet: write `start`, or press Ctrl-C");
-	else if (command == CONTROL_SNAPSHOT)
-		request_snapshot(r, view);
+	else if (command == CONTROL_SNAPSHOT || command == CONTROL_QUERY)
+		request_snapshot(r, view, argument);
 	else if (command == CONTROL_STOP)
 		stop(r);
 	if (!view)
 		return;
 	if (view->asks_snapshot)
-		request_snapshot(r, view);
+		request_snapshot(r, view, "");
 	take_pending_snapshot(r, view);
 }
 

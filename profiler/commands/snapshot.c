@@ -47,20 +47,60 @@ static char *numbered(const struct output_choice *choice, uint32_t number)
 	return name;
 }
 
-bool snapshot_options(struct options *copy, const struct options *o, uint32_t number)
+/* Returns the name of an answer beside the first file. NULL: no file, or out of memory. */
+static char *answer_name(const struct options *o, const struct snapshots *s)
+{
+	for (uint32_t i = 0; i < o->output_count; i++) {
+		const struct output_choice *choice = &o->outputs[i];
+		char *name;
+
+		if (!is_file(o, i))
+			continue;
+		if (asprintf(&name, "%.*s.%u.%.*s%s", (int)stem_length(choice), choice->path,
+			     s->count, (int)strcspn(s->text, " "), s->text,
+			     answer_writer.suffix) < 0)
+			return NULL;
+		return name;
+	}
+	return NULL;
+}
+
+bool snapshot_ask(struct snapshots *s, struct log *log, const char *question)
+{
+	snprintf(s->text, sizeof(s->text), "%s", question);
+	s->query = (struct query){.question = NULL};
+	if (!*question)
+		return true;
+	if (!query_read(s->text, &s->query))
+		log_warn(log, "--control: unknown question '%s': profile --query list has them all",
+			 question);
+	else if (query_other(&s->query))
+		log_warn(log, "--control: '%s' reads another file: ask a capture of the run",
+			 question);
+	else
+		return true;
+	return false;
+}
+
+bool snapshot_options(struct options *copy, const struct options *o, const struct snapshots *s)
 {
 	*copy = *o;
 	copy->output_count = 0;
-	for (uint32_t i = 0; i < o->output_count; i++) {
+	for (uint32_t i = 0; i < o->output_count && !s->query.question; i++) {
 		struct output_choice *choice = &copy->outputs[copy->output_count];
 
 		if (!is_file(o, i))
 			continue;
 		*choice = o->outputs[i];
-		choice->path = numbered(&o->outputs[i], number);
+		choice->path = numbered(&o->outputs[i], s->count);
 		if (!choice->path)
 			return false;
 		copy->output_count++;
+	}
+	copy->query = s->query;
+	if (s->query.question) {
+		copy->outputs[0] = (struct output_choice){answer_name(o, s), &answer_writer};
+		copy->output_count = copy->outputs[0].path != NULL;
 	}
 	/* these outputs belong to the end of the run */
 	copy->baselines.count = copy->push_count = 0;
@@ -88,8 +128,16 @@ int snapshot_start(struct snapshots *s)
 	return child != 0;
 }
 
+/* Returns the name of output number `at` of the last snapshot. NULL: none, or out of memory. */
+static char *written_name(const struct options *o, const struct snapshots *s, uint32_t at)
+{
+	if (s->query.question)
+		return at == 0 ? answer_name(o, s) : NULL;
+	return is_file(o, at) ? numbered(&o->outputs[at], s->count) : NULL;
+}
+
 /* Reports the files of a snapshot: "Snapshot 1 is written: out.1.html, out.1.profile". */
-static void report(struct log *log, const struct options *o, uint32_t number)
+static void report(struct log *log, const struct options *o, const struct snapshots *s)
 {
 	char *files = NULL;
 	size_t size;
@@ -97,7 +145,7 @@ static void report(struct log *log, const struct options *o, uint32_t number)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; out && i < o->output_count; i++) {
-		char *name = is_file(o, i) ? numbered(&o->outputs[i], number) : NULL;
+		char *name = written_name(o, s, i);
 
 		if (name)
 			fprintf(out, "%s%s", count++ ? ", " : ": ", name);
@@ -105,7 +153,8 @@ static void report(struct log *log, const struct options *o, uint32_t number)
 	}
 	if (out && fclose(out) != 0)
 		files = NULL;
-	log_line(log, "Snapshot %u is written%s", number, files ? files : "");
+	log_line(log, "%s %u is written%s", s->query.question ? "Answer" : "Snapshot", s->count,
+		 files ? files : "");
 	free(files);
 }
 
@@ -125,7 +174,7 @@ uint64_t snapshot_end(struct snapshots *s, struct log *log, const struct options
 		return 0;
 	s->child = 0;
 	if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		report(log, options, s->count);
+		report(log, options, s);
 	else
 		log_warn(log, "snapshot %u could not be written", s->count);
 	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000u +

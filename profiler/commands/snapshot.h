@@ -9,6 +9,9 @@
  * Snapshot N of an output has N before the extension: out.html, out.1.html, out.2.html. A snapshot
  * appears when it is complete, and replaces a file of that name. Standard output, engines and
  * collectors only get the final result.
+ *
+ * An answer to a question (formats/query.h) is a snapshot, too: out.3.verdict.json, beside the
+ * first output.
  */
 #ifndef PROFILER_COMMANDS_SNAPSHOT_H
 #define PROFILER_COMMANDS_SNAPSHOT_H
@@ -17,6 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "profiler/base/log.h"
+#include "profiler/commands/control.h"
 #include "profiler/commands/options.h"
 
 /*
@@ -32,13 +36,24 @@ struct snapshots {
 	uint32_t count;     /* snapshots so far */
 	pid_t child;        /* process that writes the last snapshot; 0: none */
 	uint64_t moment_ns; /* moment of the requested snapshot; 0: none is pending */
+	/* question of the last or pending snapshot, in `text`; without one it has all outputs */
+	struct query query;
+	char text[CONTROL_LINE_BYTES];
 };
 
 /*
- * Copies the options for a snapshot in the child: only the files, with `number` in their names.
- * Returns false if there are none, or if out of memory. Names are never freed.
+ * Sets the question of the next snapshot, or none for "". Returns false after logging the reason if
+ * it is no question, or one that needs another file: writers of the FIFO choose no paths.
  */
-bool snapshot_options(struct options *copy, const struct options *options, uint32_t number);
+bool snapshot_ask(struct snapshots *snapshots, struct log *log, const char *question);
+
+/*
+ * Copies the options for the last snapshot in the child: only the files, with its number in their
+ * names, or the answer. Returns false if there are none, or if out of memory. Names are never
+ * freed.
+ */
+bool snapshot_options(struct options *copy, const struct options *options,
+		      const struct snapshots *snapshots);
 
 /* Returns whether an output can have snapshots. */
 bool snapshot_is_possible(const struct options *options);

@@ -37,6 +37,17 @@ static int list_report_tables(const struct result *result, struct report_tables 
 	return err;
 }
 
+/* Adds a table of an add-on. Returns its error, or `err`. */
+static int list_measured(const struct result *result, struct report_tables *list,
+			 const struct table_kind *kind, int err)
+{
+	struct report_table *f = measured_table(result, kind);
+
+	if (f)
+		f->is_detail = kind->is_detail;
+	return list_report_tables(result, list, f, true, err);
+}
+
 int report_tables_of(const struct result *result, struct report_tables *list)
 {
 	const struct measure *m = &result->totals.measure;
@@ -79,10 +90,13 @@ int report_tables_of(const struct result *result, struct report_tables *list)
 		else if (all[i].is_wanted)
 			err = list_report_tables(result, list, f, all[i].is_of_run, err);
 	}
-	for (uint32_t i = 0; i < table_kind_count; i++)
-		if (table_kinds[i]->title && result_tables_find(result->tables, table_kinds[i]))
-			err = list_report_tables(result, list,
-						 measured_table(result, table_kinds[i]), true, err);
+	for (uint32_t i = 0; i < table_kind_count; i++) {
+		const struct table_kind *kind = table_kinds[i];
+		const struct result_table *table = result_tables_find(result->tables, kind);
+
+		if (kind->title && table && (table->count > 0 || !kind->is_detail))
+			err = list_measured(result, list, kind, err);
+	}
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "profiler/findings/findings.h"
 #include "profiler/formats/query_private.h"
+#include "profiler/formats/writer.h"
 #include "profiler/model/losses.h"
 #include "profiler/model/quantity.h"
 #include "profiler/model/work_names.h"
@@ -751,3 +752,22 @@ int query_answer(const struct query *query, const struct query_input *in, FILE *
 	answer_free(a);
 	return err;
 }
+
+static int write_answer(const struct result *result, const struct writer_options *options,
+			FILE *out, struct written *written)
+{
+	const struct query_input input = {.result = result,
+					  .command = {"profile --from FILE", "", ""}};
+
+	written->items = 1;
+	return query_answer(options->query, &input, out);
+}
+
+const struct writer answer_writer = {
+	.name = "answer",
+	.suffix = ".json",
+	.item = "answer",
+	.shows_findings = true,
+	.needs = USES_TIMELINE,
+	.write = write_answer,
+};

@@ -13,6 +13,7 @@
 #include "profiler/model/result.h"
 
 struct comparison;
+struct query;
 struct span_options;
 struct writer_options {
 	double unit_ns;      /* ns per unit, for formats that count units */
@@ -22,6 +23,7 @@ struct writer_options {
 	/* Makes folded stacks and pictures show differences; NULL: the result is one run. */
 	const struct comparison *comparison;
 	const struct span_options *spans; /* span_maker.h; for formats that are spans */
+	const struct query *query;        /* query.h; for an answer */
 };
 
 struct writer {
@@ -84,6 +86,9 @@ extern const struct writer chrome_writer;
 
 /* One or two pages of Markdown, for a pull request or a language model. */
 extern const struct writer markdown_writer;
+
+/* The answer to a question about a run that goes on: query.h. No name selects it. */
+extern const struct writer answer_writer;
 
 /* Sums and losses as JSON for other programs: docs/summary-format.md. */
 extern const struct writer json_summary_writer;

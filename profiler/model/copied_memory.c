@@ -18,6 +18,7 @@ static const struct table_column columns[] = {
 		    .join = JOIN_KEY),
 };
 
-const struct table_kind copied_memory_table = {TABLE_KIND(copied_memory, columns), .field = 27,
-					       .is_measured = is_measured, .key = "copied_memory",
-					       .title = "Copies by host memory"};
+const struct table_kind copied_memory_table = {
+	TABLE_KIND(copied_memory, columns), .field = 27,
+	.is_measured = is_measured,         .key = "copied_memory",
+	.title = "Copies by host memory",   .is_detail = true};

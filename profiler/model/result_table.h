@@ -103,6 +103,9 @@ struct table_kind {
 	 * by the first column, largest first.
 	 */
 	const char *key, *title;
+	/* a run measures it unasked: its end shows the table only with -v, and none that is empty
+	 */
+	bool is_detail;
 };
 #define TABLE_KIND(type, list)                                               \
 	.columns = (list), .column_count = sizeof(list) / sizeof((list)[0]), \

@@ -93,7 +93,7 @@ make_filter()
 			"$workloads/inference" 3
 		expect_status 0
 		expect_line stderr "^$no_bpf; .* $going_on "
-		expect_line ending ' GPU 79\.620 ms$'
+		expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_')" 79620000
 		expect_line out.folded ';\[GPU_Kernel\]model::gemm'
 	done
 }
@@ -103,7 +103,7 @@ make_filter()
 	run_command python3 refuse 298,321 "$profile" --unit ns -o out.folded "$workloads/inference" 3
 	expect_status 0
 	expect_line stderr "$going_on GPU time only\$"
-	expect_line ending ' GPU 79\.620 ms$'
+	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_')" 79620000
 	# bpf alone
 	run_command python3 refuse 321 "$profile" -F 997 -o cpu.folded "$workloads/cpu_mix" 100
 	expect_status 0

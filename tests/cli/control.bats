@@ -253,6 +253,34 @@ work_between()
 	expect_status 7
 }
 
+@test "questions about a run that goes on" {
+	with_details
+	# words
+	# shellcheck disable=SC2046
+	start_profile --control control --unit ns -o out.folded $(two_parts)
+	wait_until test -e first
+	command_run 'query kernels'
+	wait_until grep -qx "$(answer_written 1): out.1.kernels.json" stderr
+	command_run 'query stack tiny'
+	wait_until grep -qx "$(answer_written 2): out.2.stack.json" stderr
+	command_run 'query compare /etc/passwd' 'query rm -r' query
+	wait_until grep -q "unknown command 'query'" stderr
+	touch go
+	finish_profile
+	expect_status 7
+	python3 - <<-'END'
+		import json
+		kernels = json.load(open("out.1.kernels.json"))
+		assert kernels["question"] == "kernels"
+		assert kernels["sums"]["ns"] == 100000, kernels
+		assert json.load(open("out.2.stack.json"))["question"] == "stack tiny"
+	END
+	expect_equal 'GPU ns' "$(gpu_ns out.folded)" 150000
+	expect_line stderr "^profile: --control: 'compare /etc/passwd' reads another file"
+	expect_line stderr "^profile: --control: unknown question 'rm -r'"
+	[ -z "$(find . -name 'out.3*')" ]
+}
+
 @test "what is no command, and no FIFO" {
 	echo precious >file
 	ln -s file link
@@ -270,7 +298,7 @@ work_between()
 	head -c 300000 /dev/zero | tr '\0' x | timeout 60 sh -c 'cat >control'
 	command_run '' $'\033[31mred' 'snapshot now' snapshot
 	wait_until grep -q 'no snapshot: there is no output but standard output' stderr
-	expect_line stderr "unknown command '\?\[31mred': start, snapshot or stop$"
+	expect_line stderr "unknown command '\?\[31mred': start, snapshot, query QUESTION or stop$"
 	expect_line stderr "unknown command 'snapshot now'"
 	expect_equal 'times that a line was too long' "$(grep -c 'a line is too long' stderr)" 1
 	kill -TERM "$pid"

@@ -63,8 +63,8 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	expect_equal captured "$(shape waited_for tiny)" "$waited"
 	run_profile -gpu-only --launch-shapes -o out.json "$workload" 20
 	expect_equal 'not waited for' "$(shape waited_for odd)" 0
-	# nothing of it is sent unless asked for
-	run_profile -gpu-only --save-input raw "$workload" 20 wait
+	# nothing of it is sent if nothing shows it
+	run_profile -q -gpu-only --save-input raw "$workload" 20 wait
 	expect_equal marks "$(cat raw* | grep '"t":"l"' | grep -cE '"x":(1[6-9]|2[0-9]|3[01])')" 0
 }
 

@@ -131,6 +131,12 @@ snapshot_written()
 	echo "Snapshot $1 is written"
 }
 
+# answer_written NUMBER: the beginning of the line of an answer
+answer_written()
+{
+	echo "Answer $1 is written"
+}
+
 # attached_to PROCESSES: with "process" or "processes"
 attached_to()
 {

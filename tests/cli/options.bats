@@ -617,9 +617,9 @@ as_nobody()
 
 @test "--stream takes a number, --widths a picture, -o a fifo once" {
 	wrong_usage "profile: --stream takes a number, not 'x'" --stream x touch has_run
-	wrong_usage "profile: --widths is for the picture of a difference: --diff with -o FILE.svg or -o FILE.html" \
+	wrong_usage "profile: --widths is for the picture of a difference: --diff or --slow-steps with -o FILE.svg or -o FILE.html" \
 		--widths before --diff a b -o d.folded
-	wrong_usage "profile: --widths is for the picture of a difference: --diff with -o FILE.svg or -o FILE.html" \
+	wrong_usage "profile: --widths is for the picture of a difference: --diff or --slow-steps with -o FILE.svg or -o FILE.html" \
 		--widths before touch has_run
 	mkfifo fifo
 	run_profile -o fifo -o ./fifo touch has_run
