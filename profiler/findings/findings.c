@@ -130,11 +130,17 @@ static void find_work(struct findings *f, const struct operation_schedule *sched
 		f->first_work_ns = schedule->list[0].start_ns;
 }
 
-/* Returns the number of the step that a time is in; the last one's if it is after all of them. */
-static uint32_t step_at(const struct step_series *s, uint64_t ns)
+/*
+ * Returns the number of the step that a time is in; the last one's if it is after all of them. That
+ * of the time before, `likely`, or the next one is likely.
+ */
+static uint32_t step_at(const struct step_series *s, uint64_t ns, uint32_t likely)
 {
 	uint32_t low = 0, high = s->count;
 
+	for (uint32_t i = likely; i < s->count && i <= likely + 1; i++)
+		if (s->starts_ns[i] <= ns && ns < s->starts_ns[i + 1])
+			return i;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -155,11 +161,11 @@ static void find_step_work(struct findings *f, const struct operation_schedule *
 {
 	const struct step_series *s = f->steps.list;
 	uint64_t *work_ns = f->step_work_ns, launched_ns;
+	uint32_t at = 0;
 
 	memset(work_ns, 0, (s->count + (size_t)1) * sizeof(*work_ns));
 	for (uint64_t i = 0; i < schedule->count; i++) {
 		const struct scheduled_operation *o = &schedule->list[i];
-		uint32_t at;
 
 		if (o->site == SCHEDULE_NO_SITE)
 			continue;
@@ -167,7 +173,7 @@ static void find_step_work(struct findings *f, const struct operation_schedule *
 		if (launched_ns < s->starts_ns[0] || launched_ns > s->starts_ns[s->count] ||
 		    schedule->threads.list[schedule->sites.list[o->site].thread].process != process)
 			continue;
-		at = step_at(s, launched_ns);
+		at = step_at(s, launched_ns, at);
 		if (!work_ns[at])
 			work_ns[at] = o->start_ns; /* operations are in order */
 		if (at == s->count - 1 && work_ns[s->count] < scheduled_end_ns(o))

@@ -86,6 +86,16 @@ struct repeated {
 	uint32_t *process_of;
 };
 
+/* Returns whether all launches are from one stack, so that it tells nothing of steps. */
+static bool are_of_one_stack(const struct launch_schedule *launches)
+{
+	for (uint32_t i = 1; i < launches->tokens.count; i++)
+		if (launches->tokens.list[i].stack != launches->tokens.list[0].stack)
+			return false;
+	return launches->tokens.count > 0;
+}
+
+/* Finds the steps of launches that are alike in this detail. Returns 0 or -ENOMEM. */
 static int find_steps_by(struct step_list *steps, const struct repeated *r,
 			 enum token_detail detail)
 {
@@ -108,30 +118,45 @@ static bool has_structure(const struct step_list *steps)
 }
 
 /*
- * Finds steps in details `from` to `to`. Takes those of the least detail in which they have several
- * launches each. Otherwise keeps those of one launch. Returns 0 or -ENOMEM.
+ * Finds steps in details `from` to `to`: those of the least detail in which they have several
+ * launches each. Sets `single` to the first detail whose steps have one launch, unless it is set.
+ * Such steps are not kept: they may take as much memory as the launches.
+ */
+static int find_structure(const struct repeated *r, enum token_detail from, enum token_detail to,
+			  enum token_detail *single, struct step_list *steps)
+{
+	int err = 0;
+
+	for (int detail = (int)from; detail <= (int)to && !err && !steps->count; detail++) {
+		bool is_single = detail == BY_STACK && are_of_one_stack(r->launches);
+
+		if (!is_single)
+			err = find_steps_by(steps, r, (enum token_detail)detail);
+		if (err || (!is_single && !steps->count) || has_structure(steps))
+			continue;
+		if (*single == TOKEN_DETAILS)
+			*single = (enum token_detail)detail;
+		step_list_release(steps);
+	}
+	return err;
+}
+
+/*
+ * Finds steps as find_structure does. If there are none in the last detail either, finds those of
+ * one launch. Returns 0 or -ENOMEM.
  */
 static int find_repeated(const struct launch_schedule *launches, const struct step_launch *list,
 			 uint64_t count, enum token_detail from, enum token_detail to,
-			 struct step_list *steps)
+			 enum token_detail *single, struct step_list *steps)
 {
 	struct repeated r = {.launches = launches,
 			     .list = list,
 			     .count = count,
 			     .process_of = processes_of(launches)};
-	int err = r.process_of ? 0 : -ENOMEM;
+	int err = r.process_of ? find_structure(&r, from, to, single, steps) : -ENOMEM;
 
-	for (int detail = (int)from; detail <= (int)to && !err && !has_structure(steps); detail++) {
-		struct step_list found;
-
-		err = find_steps_by(&found, &r, (enum token_detail)detail);
-		if (!err && (!steps->count || has_structure(&found))) {
-			step_list_release(steps);
-			*steps = found;
-		} else {
-			step_list_release(&found);
-		}
-	}
+	if (!err && !steps->count && to == BY_WAIT && *single != TOKEN_DETAILS)
+		err = find_steps_by(steps, &r, *single);
 	free(r.process_of);
 	return err;
 }
@@ -139,17 +164,18 @@ static int find_repeated(const struct launch_schedule *launches, const struct st
 /* Finds steps of one detail after the other. Kernels are read only if stacks tell too little. */
 static int find_by_launches(struct run_steps *steps, const struct result *result)
 {
+	enum token_detail single = TOKEN_DETAILS;
 	struct launch_schedule launches;
 	uint64_t count = 0;
 	int err = 0;
 
-	for (int by_work = 0; by_work < 2 && !err && !has_structure(&steps->steps); by_work++) {
+	for (int by_work = 0; by_work < 2 && !err && !steps->steps.count; by_work++) {
 		err = launch_schedule_read(&launches, result, NULL, by_work);
 		if (err)
 			break;
 		err = find_repeated(&launches, launches.list, launches.count,
 				    by_work ? BY_KERNEL : BY_STACK, by_work ? BY_WAIT : BY_STACK,
-				    &steps->steps);
+				    &single, &steps->steps);
 		count = launches.count;
 		if (!err && steps->steps.count)
 			steps->thread = launches.threads.list[steps->steps.list[0].thread];
@@ -273,6 +299,7 @@ static int list_inside(struct range_reading *r, uint32_t frame_count)
 static int find_inside(const struct range_reading *r, struct step_list *found)
 {
 	struct step_launch *list = malloc(r->inside_count * sizeof(*list));
+	enum token_detail single = TOKEN_DETAILS;
 	int err;
 
 	if (!list)
@@ -281,7 +308,7 @@ static int find_inside(const struct range_reading *r, struct step_list *found)
 		list[i] = r->inside[i];
 		list[i].start_ns = i;
 	}
-	err = find_repeated(r->launches, list, r->inside_count, BY_STACK, BY_WAIT, found);
+	err = find_repeated(r->launches, list, r->inside_count, BY_STACK, BY_WAIT, &single, found);
 	free(list);
 	return err;
 }

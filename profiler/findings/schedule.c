@@ -149,21 +149,22 @@ static uint32_t token_of(struct launch_schedule *s, const struct schedule_token 
 typedef int (*record_taker)(void *context, const struct timeline_record *record,
 			    const struct indexed_launch *launch);
 
-/* Calls `take` for each record. Returns 0, its error, or that of reading. */
-static int read_records(const struct result *result, record_taker take, void *context)
+/*
+ * Calls `take` for each record, and before that `take_launch`, unless NULL, for each launch.
+ * Returns 0, the error of one of them, or that of reading.
+ */
+static int read_records(const struct result *result, record_taker take, launch_taker take_launch,
+			void *context)
 {
-	struct launch_finder *finder = launch_finder_new(result);
-	struct timeline_reader *reader = timeline_reader_new(result->timeline);
+	struct launch_finder *finder = launch_finder_new(result, take_launch, context);
 	const struct timeline_record *record;
-	int err = finder && reader ? 0 : -ENOMEM, more = 1;
+	const struct indexed_launch *launch;
+	int err = finder ? 0 : -ENOMEM, more = 1;
 
-	while (!err && (more = timeline_reader_next(reader, &record)) == 1)
-		err = take(context, record, launch_finder_next(finder, record));
-	if (!err)
-		err = more < 0 ? more : launch_finder_error(finder);
-	timeline_reader_free(reader);
+	while (!err && (more = launch_finder_next(finder, &record, &launch)) == 1)
+		err = take(context, record, launch);
 	launch_finder_free(finder);
-	return err;
+	return err ? err : more < 0 ? more : 0;
 }
 
 /* Returns the token of a launch whose kernel is not known yet. It is looked up once for a stack. */
@@ -179,8 +180,9 @@ static uint32_t launch_token(struct launch_reading *r, uint32_t stack)
 }
 
 /* Adds a launch. Its number is its place among all launches. */
-static int add_launch(struct launch_reading *r, const struct timeline_record *record)
+static int add_launch(void *context, const struct timeline_record *record)
 {
+	struct launch_reading *r = context;
 	struct launch_schedule *s = r->schedule;
 	uint32_t thread = thread_of(&r->maps, (thread_set *)&s->threads, record->place);
 	uint32_t stack = result_record_stack(r->result, record);
@@ -274,9 +276,8 @@ int launch_schedule_read(struct launch_schedule *schedule, const struct result *
 		memset(r.tokens, 0xff, (result->stack_count + (size_t)1) * sizeof(*r.tokens));
 	reserve(&schedule->list, &schedule->capacity, result, sizeof(*schedule->list));
 	if (r.plain && r.tokens && place_maps_begin(&r.maps, result))
-		err = add_launches(&r);
-	if (!err && by_work)
-		err = read_records(result, refine_launch, &r);
+		err = by_work ? read_records(result, refine_launch, add_launch, &r)
+			      : add_launches(&r);
 	free(r.plain);
 	free(r.tokens);
 	free(r.refined);
@@ -479,7 +480,7 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 	if (result->rank_count)
 		r.waits = rank_waits_new(result, NULL);
 	if (r.is_nccl && place_maps_begin(&r.maps, result) && find_devices(&r))
-		err = read_records(result, add_to_operations, &r);
+		err = read_records(result, add_to_operations, NULL, &r);
 	place_maps_release(&r.maps);
 	rank_waits_free(r.waits);
 	free(r.is_nccl);

@@ -4,26 +4,39 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct launch_finder {
-	const struct result *result;
-	struct timeline_reader *ahead;
-	struct launch_index index;
-	uint64_t added, passed; /* launches read ahead; launches taken by the caller */
-	bool is_at_end;
-	int error;
+/* A part of the timeline. */
+struct chunk {
+	struct timeline_record records[LAUNCH_FINDER_AHEAD];
+	uint32_t count;
 };
 
-struct launch_finder *launch_finder_new(const struct result *result)
+struct launch_finder {
+	const struct result *result;
+	launch_taker take;
+	void *context;
+	struct launch_index index;
+	uint64_t read;  /* records of the timeline */
+	uint64_t added; /* launches */
+	uint32_t next;  /* record of the first chunk that is returned next */
+	bool has_begun;
+	struct chunk *chunks[2]; /* the chunk that is returned, and the one after it */
+};
+
+struct launch_finder *launch_finder_new(const struct result *result, launch_taker take,
+					void *context)
 {
 	struct launch_finder *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
 	f->result = result;
-	f->ahead = timeline_reader_new(result->timeline);
-	if (f->ahead)
+	f->take = take;
+	f->context = context;
+	f->chunks[0] = malloc(sizeof(*f->chunks[0]));
+	f->chunks[1] = malloc(sizeof(*f->chunks[1]));
+	if (f->chunks[0] && f->chunks[1])
 		return f;
-	free(f);
+	launch_finder_free(f);
 	return NULL;
 }
 
@@ -31,7 +44,8 @@ void launch_finder_free(struct launch_finder *f)
 {
 	if (!f)
 		return;
-	timeline_reader_free(f->ahead);
+	free(f->chunks[0]);
+	free(f->chunks[1]);
 	launch_index_release(&f->index);
 	free(f);
 }
@@ -58,39 +72,66 @@ static struct indexed_launch describe(const struct launch_finder *f,
 							  : UINT32_MAX};
 }
 
-/* Reads launches until LAUNCH_FINDER_AHEAD of them are ahead of the caller. */
-static void read_ahead(struct launch_finder *f)
+/* Adds the launches of a chunk to the index. Returns 0 or -errno. */
+static int take_launches(struct launch_finder *f, const struct chunk *chunk)
 {
-	const struct timeline_record *record;
-	int more = 1;
+	int err = 0;
 
-	while (!f->is_at_end && f->added - f->passed <= LAUNCH_FINDER_AHEAD) {
-		more = timeline_reader_next(f->ahead, &record);
-		if (more == 1 && record->kind == TIMELINE_LAUNCH) {
-			f->error = launch_index_add(&f->index, process_of(f, record),
-						    record->correlation, describe(f, record));
-			f->added++;
-		}
-		if (more < 0)
-			f->error = more;
-		f->is_at_end = more != 1 || f->error;
+	for (uint32_t i = 0; i < chunk->count && !err; i++) {
+		const struct timeline_record *record = &chunk->records[i];
+
+		if (record->kind != TIMELINE_LAUNCH)
+			continue;
+		err = launch_index_add(&f->index, process_of(f, record), record->correlation,
+				       describe(f, record));
+		f->added++;
+		if (!err && f->take)
+			err = f->take(f->context, record);
 	}
+	return err;
 }
 
-const struct indexed_launch *launch_finder_next(struct launch_finder *f,
-						const struct timeline_record *record)
+/* Reads the next chunk of the timeline, which is empty at its end. Returns 0 or -errno. */
+static int read_chunk(struct launch_finder *f, struct chunk *chunk)
 {
-	const struct indexed_launch *launch;
+	uint64_t rest = timeline_stats(f->result->timeline).records - f->read;
+	int err;
 
-	read_ahead(f);
-	f->passed += record->kind == TIMELINE_LAUNCH;
-	if (record->kind != TIMELINE_GPU_OPERATION || f->error)
-		return NULL;
-	launch = launch_index_find(&f->index, process_of(f, record), record->correlation);
-	return launch && launch->start_ns <= record->start_ns ? launch : NULL;
+	chunk->count = rest < LAUNCH_FINDER_AHEAD ? (uint32_t)rest : LAUNCH_FINDER_AHEAD;
+	err = timeline_read(f->result->timeline, f->read, chunk->count, chunk->records);
+	f->read += chunk->count;
+	return err ? err : take_launches(f, chunk);
 }
 
-int launch_finder_error(const struct launch_finder *f)
+/* Goes on to the next chunk. Returns 0 or -errno. */
+static int advance(struct launch_finder *f)
 {
-	return f->error;
+	struct chunk *passed = f->chunks[0];
+	int err = f->has_begun ? 0 : read_chunk(f, f->chunks[1]);
+
+	f->has_begun = true;
+	f->chunks[0] = f->chunks[1];
+	f->chunks[1] = passed;
+	f->next = 0;
+	return err ? err : read_chunk(f, f->chunks[1]);
+}
+
+int launch_finder_next(struct launch_finder *f, const struct timeline_record **record,
+		       const struct indexed_launch **launch)
+{
+	const struct timeline_record *r;
+	int err = f->has_begun && f->next < f->chunks[0]->count ? 0 : advance(f);
+
+	*launch = NULL;
+	if (err)
+		return err;
+	if (f->next == f->chunks[0]->count)
+		return 0;
+	*record = r = &f->chunks[0]->records[f->next++];
+	if (r->kind != TIMELINE_GPU_OPERATION)
+		return 1;
+	*launch = launch_index_find(&f->index, process_of(f, r), r->correlation);
+	if (*launch && (*launch)->start_ns > r->start_ns)
+		*launch = NULL;
+	return 1;
 }

@@ -195,64 +195,77 @@ static void view_record(struct view *v, const struct timeline_record *record, ui
 	}
 }
 
-/* Facts about records that others of the timeline tell. */
-struct record_links {
+/* Reads the records of the timeline, with facts that others tell. */
+struct record_source {
 	struct rank_waits *waits;       /* NULL unless ranks are merged */
-	struct launch_finder *launches; /* NULL unless steps are chosen */
+	struct launch_finder *launches; /* reads the records if steps are chosen; else `reader` */
+	struct timeline_reader *reader;
 };
 
-/* Returns false, with the error set, if they cannot be found. */
-static bool find_links(struct view *v, struct record_links *links)
+/* Returns false, with the error set, if the records cannot be read. */
+static bool source_begin(struct view *v, struct record_source *source)
 {
 	const struct slice *s = &v->options->slice;
 
-	*links = (struct record_links){.waits = NULL};
 	if (slice_is_of_time(s) && v->base->rank_count &&
-	    !(links->waits = rank_waits_new(v->base, &v->memory)))
+	    !(source->waits = rank_waits_new(v->base, &v->memory)))
 		view_fail(v, -errno);
-	if (!v->error && slice_has_steps(s) && !(links->launches = launch_finder_new(v->base)))
-		view_fail(v, -errno);
+	if (slice_has_steps(s))
+		source->launches = launch_finder_new(v->base, NULL, NULL);
+	else
+		source->reader = timeline_reader_new(v->base->timeline);
+	if (!source->launches && !source->reader)
+		view_fail(v, -ENOMEM);
 	return !v->error;
 }
 
-/* Views the record with this number. Operations with an unknown launch count as launched at once.
+static void source_release(struct record_source *source)
+{
+	rank_waits_free(source->waits);
+	launch_finder_free(source->launches);
+	timeline_reader_free(source->reader);
+}
+
+/* Reads a record. Returns as launch_finder_next does. */
+static int source_next(struct record_source *source, const struct timeline_record **record,
+		       const struct indexed_launch **launch)
+{
+	*launch = NULL;
+	return source->launches ? launch_finder_next(source->launches, record, launch)
+				: timeline_reader_next(source->reader, record);
+}
+
+/*
+ * Views the record with this number. Operations with an unknown launch count as launched at once.
  */
-static void view_linked(struct view *v, struct record_links *links, uint64_t number,
-			const struct timeline_record *record)
+static void view_linked(struct view *v, struct record_source *source, uint64_t number,
+			const struct timeline_record *record, const struct indexed_launch *launch)
 {
 	struct rank_wait wait = {.until_ns = 0};
-	uint64_t ns = links->waits ? rank_waits_next(links->waits, number, &wait.rank) : 0;
-	const struct indexed_launch *launch =
-		links->launches ? launch_finder_next(links->launches, record) : NULL;
+	uint64_t ns = source->waits ? rank_waits_next(source->waits, number, &wait.rank) : 0;
 
 	if (ns)
 		wait.until_ns = record->start_ns + ns;
 	view_record(v, record, launch ? launch->start_ns : record->start_ns, wait);
-	if (links->launches && launch_finder_error(links->launches))
-		view_fail(v, launch_finder_error(links->launches));
 }
 
 void view_part_of_timeline(struct view *v, const char *folder)
 {
-	struct timeline_reader *reader = timeline_reader_new(v->base->timeline);
+	struct record_source source = {.waits = NULL};
 	const struct timeline_record *record;
-	struct record_links links = {.waits = NULL};
-	int err = 0;
+	const struct indexed_launch *launch;
+	int more = 1;
 
 	v->timeline = timeline_new(folder, NULL);
 	if (!v->timeline)
 		view_fail(v, -errno);
-	if (!reader)
-		view_fail(v, -ENOMEM);
-	if (!v->error)
-		find_links(v, &links);
-	for (uint64_t i = 0; !v->error && (err = timeline_reader_next(reader, &record)) > 0; i++)
-		view_linked(v, &links, i, record);
-	rank_waits_free(links.waits);
-	launch_finder_free(links.launches);
-	if (err < 0)
-		view_fail(v, err);
-	timeline_reader_free(reader);
+	else if (source_begin(v, &source))
+		for (uint64_t i = 0;
+		     !v->error && (more = source_next(&source, &record, &launch)) > 0; i++)
+			view_linked(v, &source, i, record, launch);
+	source_release(&source);
+	if (more < 0)
+		view_fail(v, more);
 	if (v->timeline)
 		timeline_finish(v->timeline);
 }

@@ -57,6 +57,7 @@ static inline struct measure all_measures(void)
 
 	memset(&measure, 1, sizeof(measure));
 	measure.ranges = NULL;
+	measure.kernels_only = false;
 	measure.delay_ns = measure.duration_ns = measure.last_ns = 0;
 	return measure;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Add-ons: a run has those that its options ask for, and each gets the events that it wants. */
 #include "unit.h"
+#include "profiler/model/copied_memory.h"
 #include "profiler/addons/addons.h"
 #include "profiler/model/memory_use.h"
 
@@ -81,9 +82,66 @@ static struct collected results(struct bench *b)
 	return collected;
 }
 
+static const char *keep(void *context, const char *text)
+{
+	(void)context;
+	return text;
+}
+
+static void copies_are_told_by_host_memory(void **state)
+{
+	static const struct {
+		uint32_t work, memory;
+		bool staged, bad_time;
+		uint32_t row; /* where it counts; 9: nowhere */
+	} copies[] = {
+		{GPU_WORK_MEMCPY_HTOD, GPU_MEMORY_PAGEABLE, false, false, 0},
+		{GPU_WORK_MEMCPY_HTOD, GPU_MEMORY_PINNED, false, false, 1},
+		{GPU_WORK_MEMCPY_DTOH, GPU_MEMORY_PAGEABLE, false, false, 2},
+		{GPU_WORK_MEMCPY_HTOD, GPU_MEMORY_PAGEABLE, false, true, 0},
+		{GPU_WORK_MEMCPY_HTOD, GPU_MEMORY_DEVICE, true, false, 9},
+		{GPU_WORK_MEMCPY_DTOD, GPU_MEMORY_PAGEABLE, false, false, 9},
+		{GPU_WORK_ALLOC, GPU_MEMORY_PINNED, false, false, 9},
+		{GPU_WORK_KERNEL, GPU_MEMORY_PAGEABLE, false, false, 9}, /* a launch shape */
+		{GPU_WORK_MEMCPY_ATOH, GPU_MEMORY_MANAGED, false, false, 3},
+		{GPU_WORK_MEMCPY_HTOA, GPU_MEMORY_PINNED, false, false, 1},
+	};
+	struct bench *b = begin(&(struct measure){.traces_gpu = true}, false);
+	const struct result_table *table;
+	uint64_t counts[4] = {0};
+
+	(void)state;
+	b->addons.parts.keep = keep;
+	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
+		struct gpu_operation o = {.work = copies[i].work,
+					  .shape = copies[i].memory,
+					  .staged = copies[i].staged,
+					  .bad_time = copies[i].bad_time,
+					  .duration_ns = 100,
+					  .bytes = 7};
+
+		addons_operation(&b->addons,
+				 &(struct addon_operation){.operation = &o, .is_recorded = true});
+		if (copies[i].row < 4)
+			counts[copies[i].row]++;
+	}
+	table = result_tables_find(&b->addons.tables, &copied_memory_table);
+	assert_non_null(table);
+	assert_int_equal(table->count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct copied_memory *row = result_table_row(table, &copied_memory_table, i);
+
+		assert_int_equal(row->copies, counts[i]);
+		assert_int_equal(row->bytes, 7 * counts[i]);
+		assert_int_equal(row->ns, i == 0 ? 100 : 100 * counts[i]);
+		assert_string_equal(row->direction, i < 2 ? "HtoD" : "DtoH");
+	}
+	end(b);
+}
+
 static void without_options_there_are_none(void **state)
 {
-	struct bench *b = begin(&(struct measure){.traces_gpu = true}, false);
+	struct bench *b = begin(&(struct measure){.traces_gpu = true, .kernels_only = true}, false);
 	struct collected collected;
 
 	(void)state;
@@ -173,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_options_there_are_none),
+		cmocka_unit_test(copies_are_told_by_host_memory),
 		cmocka_unit_test(each_gets_what_it_looks_at),
 		cmocka_unit_test(events_go_to_those_that_take_them),
 		cmocka_unit_test(waits_are_rows),
