@@ -99,10 +99,10 @@ struct device_state {
 	bool is_used;
 };
 
-/* Host code that led to launches of one site on one device. */
+/* Host code that led to launches of one thread from one stack, on one device. */
 struct pool {
-	uint32_t site, device;  /* key */
-	uint32_t is_after_wait; /* key: short times after waits whose ends are not known */
+	uint32_t thread, stack, device; /* key */
+	uint32_t is_after_wait;         /* key: short times after waits whose ends are not known */
 	uint64_t ns, count, longest_ns, longest_from_ns;
 	uint64_t samples;
 };
@@ -120,6 +120,7 @@ struct division {
 	struct thread_state *threads;
 	struct device_state *devices;
 	struct schedule_activity *samples, *waits; /* by thread, then in order of time */
+	uint64_t *computing_ns;                    /* by site of the schedule */
 	RECORD_SET(struct pool) pools;
 	RECORD_SET(struct pooled_sample) pooled;
 	uint32_t *latest;    /* by stack of the result: the site charged last, or RECORD_NONE */
@@ -229,7 +230,7 @@ static uint64_t first_from(const struct schedule_activity *list, uint64_t from, 
 static void pool_samples(struct division *d, uint32_t number, uint64_t from_ns, uint64_t to_ns)
 {
 	struct pool *pool = &d->pools.list[number];
-	const struct thread_state *t = &d->threads[d->schedule->sites.list[pool->site].thread];
+	const struct thread_state *t = &d->threads[pool->thread];
 	uint64_t at = first_from(d->samples, t->sample_from, t->sample_to, from_ns);
 
 	for (; at < t->sample_to && d->samples[at].start_ns < to_ns; at++) {
@@ -250,14 +251,16 @@ static void pool_samples(struct division *d, uint32_t number, uint64_t from_ns, 
 static void pool_host(struct division *d, uint32_t device, uint32_t site, bool is_after_wait,
 		      uint64_t from_ns, uint64_t to_ns)
 {
-	const uint32_t key[] = {site, device, is_after_wait};
+	const struct schedule_site *s = &d->schedule->sites.list[site];
+	const uint32_t key[] = {s->thread, s->stack, device, is_after_wait};
 	uint64_t ns = clip(d, &from_ns, &to_ns);
 	struct pool *pool;
 	uint32_t at;
 
 	if (ns == 0)
 		return;
-	at = record_get(&d->pools, &key, &((struct pool){site, device, is_after_wait, .ns = 0}));
+	at = record_get(&d->pools, &key,
+			&((struct pool){key[0], key[1], device, is_after_wait, .ns = 0}));
 	if (at == RECORD_NONE) {
 		d->has_failed = true;
 		return;
@@ -332,7 +335,7 @@ static void charge_launch(struct division *d, const struct pool *pool, enum devi
 			  uint64_t ns)
 {
 	charge_site(d, &(struct charge){.use = use,
-					.stack = stack_of(d, pool->site),
+					.stack = pool->stack,
 					.count = pool->count,
 					.ns = ns,
 					.longest_ns = pool->longest_ns,
@@ -344,7 +347,7 @@ static void charge_unsampled(struct division *d, const struct pool *pool, uint64
 			     uint64_t *loader_ns)
 {
 	uint64_t loads = d->loader_share > 0 ? (uint64_t)(d->loader_share * (double)ns) : 0;
-	struct charge charge = {.use = USE_LOADER, .stack = stack_of(d, pool->site)};
+	struct charge charge = {.use = USE_LOADER, .stack = pool->stack};
 
 	if (loads > ns || is_loader(d, charge.stack))
 		loads = ns;
@@ -366,7 +369,7 @@ static bool may_be_wake_up(const struct division *d, const struct pool *pool)
 	       (pool->samples < 2 ||
 		2.0 * (double)pool->samples * (double)d->result->totals.sample_ns <
 			(double)pool->ns) &&
-	       !is_loader(d, stack_of(d, pool->site));
+	       !is_loader(d, pool->stack);
 }
 
 static bool is_no_host_mark(const char *name)
@@ -445,6 +448,25 @@ static void name_host_code(struct division *d)
 		left = charge_sampled(d, i, &at, &loader_ns);
 		charge_unsampled(d, pool, left, &loader_ns);
 		move_host_time(d, pool->device, USE_LOADER, loader_ns);
+	}
+}
+
+/* Sums up computing time by kernel and launch stack, over threads. */
+static void list_computing(struct division *d)
+{
+	for (uint32_t i = 0; i < d->schedule->sites.count && !d->has_failed; i++) {
+		const struct schedule_site *site = &d->schedule->sites.list[i];
+		const uint32_t key[] = {site->frame, site->stack};
+		uint32_t at;
+
+		if (!d->computing_ns[i])
+			continue;
+		at = record_get(&d->times->computing, &key,
+				&((struct computing_site){key[0], key[1], 0}));
+		if (at == RECORD_NONE)
+			d->has_failed = true;
+		else
+			d->times->computing.list[at].ns += d->computing_ns[i];
 	}
 }
 
@@ -589,6 +611,17 @@ static void advance(struct division *d, uint32_t device, const struct scheduled_
 	s->at_ns = to_ns;
 }
 
+/* Counts the computing time that a kernel adds to those before it, which run until `from_ns`. */
+static void count_computing(struct division *d, const struct scheduled_operation *o,
+			    uint64_t from_ns)
+{
+	uint64_t to_ns = scheduled_end_ns(o);
+
+	if (from_ns < o->start_ns)
+		from_ns = o->start_ns;
+	d->computing_ns[o->site] += clip(d, &from_ns, &to_ns);
+}
+
 static void run_operation(struct division *d, const struct scheduled_operation *o)
 {
 	struct device_state *s = &d->devices[o->device];
@@ -596,6 +629,8 @@ static void run_operation(struct division *d, const struct scheduled_operation *
 	uint32_t thread = o->site == SCHEDULE_NO_SITE ? SCHEDULE_NO_SITE
 						      : d->schedule->sites.list[o->site].thread;
 
+	if (o->use == WORK_COMPUTES && o->site != SCHEDULE_NO_SITE)
+		count_computing(d, o, s->end_ns[o->use]);
 	if (s->end_ns[o->use] < end_ns)
 		s->end_ns[o->use] = end_ns;
 	if (s->last_end_ns <= end_ns) {
@@ -696,8 +731,9 @@ static bool prepare(struct division *d)
 	d->times->devices = calloc(s->device_count + 1u, sizeof(*d->times->devices));
 	d->threads = calloc(s->threads.count + 1u, sizeof(*d->threads));
 	d->devices = calloc(s->device_count + 1u, sizeof(*d->devices));
+	d->computing_ns = calloc(s->sites.count + 1u, sizeof(*d->computing_ns));
 	d->latest = malloc((d->result->stack_count + (size_t)1) * sizeof(*d->latest));
-	if (!d->times->devices || !d->threads || !d->devices || !d->latest)
+	if (!d->times->devices || !d->threads || !d->devices || !d->computing_ns || !d->latest)
 		return false;
 	memset(d->latest, 0xff, (d->result->stack_count + (size_t)1) * sizeof(*d->latest));
 	d->times->device_count = s->device_count;
@@ -742,8 +778,10 @@ int device_times_divide(struct device_times *times, const struct operation_sched
 	}
 	for (uint32_t i = 0; !d.has_failed && i < times->device_count; i++)
 		advance(&d, i, NULL);
-	if (!d.has_failed)
+	if (!d.has_failed) {
 		name_host_code(&d);
+		list_computing(&d);
+	}
 	if (times->sites.count > 1)
 		qsort(times->sites.list, times->sites.count, sizeof(*times->sites.list), by_length);
 	free(d.threads);
@@ -751,6 +789,7 @@ int device_times_divide(struct device_times *times, const struct operation_sched
 	free(d.samples);
 	free(d.waits);
 	record_set_release(&d.pools.set);
+	free(d.computing_ns);
 	free(d.latest);
 	record_set_release(&d.pooled.set);
 	return d.has_failed ? -ENOMEM : 0;
@@ -760,6 +799,7 @@ void device_times_release(struct device_times *times)
 {
 	free(times->devices);
 	record_set_release(&times->sites.set);
+	record_set_release(&times->computing.set);
 	memset(times, 0, sizeof(*times));
 }
 

@@ -78,6 +78,12 @@ struct idle_site {
 	uint64_t longest_ns, longest_from_ns; /* the longest gap; 0 for sampled time */
 };
 
+/* Computing time by kernel and launch: moments in which several ran are of the first one. */
+struct computing_site {
+	uint32_t frame, stack; /* the kernel, and the stack of its launch, in the result */
+	uint64_t ns;
+};
+
 /* Gaps around waits for work that copied nothing to the host. */
 struct device_syncs {
 	uint64_t gaps, ns;
@@ -88,7 +94,8 @@ struct device_times {
 	uint32_t device_count;
 	uint64_t from_ns, to_ns;
 	struct device_syncs syncs;
-	RECORD_SET(struct idle_site) sites; /* the longest time first */
+	RECORD_SET(struct computing_site) computing; /* kernels whose launches are known */
+	RECORD_SET(struct idle_site) sites;          /* the longest time first */
 };
 
 /*

@@ -218,7 +218,8 @@ static void add_all(struct making *m)
 		findings_add_steps(m);
 		findings_add_idle(m);
 		findings_add_syncs(m);
-		findings_add_hottest(m);
+		findings_add_hottest_kernel(m);
+		findings_add_hottest_site(m);
 		findings_add_copies(m);
 		findings_add_tiny(m);
 		findings_add_autotuning(m);

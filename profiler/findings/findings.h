@@ -110,6 +110,14 @@ void findings_free(struct findings *findings);
  */
 const struct frame_info *findings_site(const struct findings *findings, uint32_t stack);
 
+/*
+ * Return the computing time of the steady part that a kernel explains, or a function of
+ * hot_spots_site() that launched it. Moments in which several kernels ran are of the first one, so
+ * these times add up to the time that GPUs computed, but for kernels of unknown launches.
+ */
+uint64_t findings_kernel_computes(const struct findings *findings, const struct frame_info *kernel);
+uint64_t findings_site_computes(const struct findings *findings, const struct frame_info *site);
+
 /* Returns why nothing is known of the course of a run. Returns NULL if it is known. */
 const char *findings_unknown(const struct result *result);
 

@@ -156,6 +156,8 @@ static const char *verdict_next(const struct verdict *v, const struct measure *m
 		return "--idle: what the launching thread did, also off the CPU";
 	if (v->use == USE_SYNCHRONIZING && !measure->waits)
 		return "--waits: which calls wait, and for what";
+	if (v->kind == VERDICT_UNKNOWN && !(measure->waits && measure->idle))
+		return "--waits --idle: what the launching threads did, and when waits ended";
 	return v->kind == VERDICT_LOSS ? of_uses[v->use] : NULL;
 }
 

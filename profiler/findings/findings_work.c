@@ -12,38 +12,99 @@
 
 /* ---- kernels and launch sites ---- */
 
-void findings_add_hottest(struct making *m)
+static bool is_same(const struct frame_info *a, const struct frame_info *b)
 {
-	const struct hot_spot_table *kernels = &m->spots->kernels, *sites = &m->spots->sites;
-	uint64_t gpu_ns = saturated_sum(kernels->whole.ns, m->spots->copies.whole.ns);
-	char name[FINDING_NAME_BYTES], total[QUANTITY_BYTES];
+	return a && b && (a == b || (a->class == b->class && strcmp(a->name, b->name) == 0));
+}
 
-	if (kernels->count && percent_of(kernels->list[0].ns, gpu_ns) >= SHARE_MIN)
-		finding_add(m,
-			    (struct finding){.kind = FINDING_KERNEL,
-					     .claim = finding_text(
-						     m,
-						     "%.1f %% of the GPU time (%s, %" PRIu64
-						     " launches) is of %s",
-						     percent_of(kernels->list[0].ns, gpu_ns),
-						     time_text(total, (double)kernels->list[0].ns),
-						     kernels->list[0].count,
-						     finding_name(name, kernels->list[0].frame)),
-					     .certainty = "measured",
-					     .next = "--counters default: what limits a kernel",
-					     .from_ns = m->from_ns,
-					     .to_ns = m->to_ns});
-	if (sites->count && percent_of(sites->list[0].ns, gpu_ns) >= SHARE_MIN)
-		finding_add(m, (struct finding){
-				       .kind = FINDING_SITE,
-				       .claim = finding_text(
-					       m, "%.1f %% of the GPU time (%s) is launched by %s",
-					       percent_of(sites->list[0].ns, gpu_ns),
-					       time_text(total, (double)sites->list[0].ns),
-					       finding_name(name, sites->list[0].frame)),
-				       .certainty = "measured",
-				       .from_ns = m->from_ns,
-				       .to_ns = m->to_ns});
+uint64_t findings_kernel_computes(const struct findings *f, const struct frame_info *kernel)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < f->steady.computing.count; i++) {
+		const struct computing_site *c = &f->steady.computing.list[i];
+
+		if (c->frame != SCHEDULE_NO_FRAME && is_same(&f->result->frames[c->frame], kernel))
+			ns += c->ns;
+	}
+	return ns;
+}
+
+uint64_t findings_site_computes(const struct findings *f, const struct frame_info *site)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < f->steady.computing.count; i++) {
+		const struct computing_site *c = &f->steady.computing.list[i];
+
+		if (is_same(hot_spots_site(f->result, c->stack), site))
+			ns += c->ns;
+	}
+	return ns;
+}
+
+/* Returns the percentage of the steady part. */
+static double of_steady(const struct findings *f, uint64_t ns)
+{
+	return percent_of(ns, device_times_whole(&f->steady));
+}
+
+static uint64_t gpu_ns(const struct making *m)
+{
+	return saturated_sum(m->spots->kernels.whole.ns, m->spots->copies.whole.ns);
+}
+
+/* Returns the first entry of a table, or NULL if its share is small. */
+static const struct hot_spot *hottest(const struct making *m, const struct hot_spot_table *table)
+{
+	return table->count && percent_of(table->list[0].ns, gpu_ns(m)) >= SHARE_MIN
+		       ? &table->list[0]
+		       : NULL;
+}
+
+void findings_add_hottest_kernel(struct making *m)
+{
+	const struct hot_spot *first = hottest(m, &m->spots->kernels);
+	char name[FINDING_NAME_BYTES], total[QUANTITY_BYTES];
+	const char *claim;
+
+	if (!first)
+		return;
+	claim = finding_text(
+		m,
+		"%.1f %% of the GPU time (%s, %" PRIu64 " launches) is of %s; it explains %.1f %% "
+		"of the steady part",
+		percent_of(first->ns, gpu_ns(m)), time_text(total, (double)first->ns), first->count,
+		finding_name(name, first->frame),
+		of_steady(m->findings, findings_kernel_computes(m->findings, first->frame)));
+	finding_add(m, (struct finding){.kind = FINDING_KERNEL,
+					.claim = claim,
+					.certainty = "measured",
+					.next = "--counters default: what limits a kernel",
+					.from_ns = m->from_ns,
+					.to_ns = m->to_ns});
+}
+
+void findings_add_hottest_site(struct making *m)
+{
+	const struct hot_spot *first = hottest(m, &m->spots->sites);
+	char name[FINDING_NAME_BYTES], total[QUANTITY_BYTES];
+	const char *claim;
+
+	if (!first)
+		return;
+	claim = finding_text(
+		m,
+		"%.1f %% of the GPU time (%s) is launched by %s, whose kernels explain %.1f %% of "
+		"the steady part",
+		percent_of(first->ns, gpu_ns(m)), time_text(total, (double)first->ns),
+		finding_name(name, first->frame),
+		of_steady(m->findings, findings_site_computes(m->findings, first->frame)));
+	finding_add(m, (struct finding){.kind = FINDING_SITE,
+					.claim = claim,
+					.certainty = "measured",
+					.from_ns = m->from_ns,
+					.to_ns = m->to_ns});
 }
 
 void findings_add_tiny(struct making *m)

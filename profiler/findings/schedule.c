@@ -334,12 +334,14 @@ static bool find_devices(struct operation_reading *r)
 	return first && r->maps.devices && s->devices;
 }
 
+/* Finds the use of an operation, and its kernel. Returns false if it uses no time of a GPU. */
 static bool use_of(const struct operation_reading *r, const struct timeline_record *record,
-		   enum work_use *use)
+		   enum work_use *use, uint32_t *frame)
 {
 	const struct result *result = r->result;
 	uint32_t stack;
 
+	*frame = SCHEDULE_NO_FRAME;
 	if (gpu_work_is_copy(record->work) || record->work == GPU_WORK_MEMSET ||
 	    (gpu_work_has_no_launch(record->work) && record->work != GPU_WORK_DEVICE_GRAPH &&
 	     !gpu_work_is_stall(record->work)) ||
@@ -349,9 +351,10 @@ static bool use_of(const struct operation_reading *r, const struct timeline_reco
 	}
 	if (record->work == GPU_WORK_KERNEL) {
 		stack = result_work_stack(result, result_record_stack(result, record));
-		*use = stack != RESULT_ROOT && r->is_nccl[result->stacks[stack].frame]
-			       ? WORK_COMMUNICATES
-			       : WORK_COMPUTES;
+		if (stack != RESULT_ROOT)
+			*frame = result->stacks[stack].frame;
+		*use = *frame != SCHEDULE_NO_FRAME && r->is_nccl[*frame] ? WORK_COMMUNICATES
+									 : WORK_COMPUTES;
 		return true;
 	}
 	*use = WORK_COMPUTES;
@@ -359,7 +362,7 @@ static bool use_of(const struct operation_reading *r, const struct timeline_reco
 }
 
 static int set_launch(struct operation_reading *r, const struct indexed_launch *launch,
-		      struct scheduled_operation *o)
+		      uint32_t frame, struct scheduled_operation *o)
 {
 	struct operation_schedule *s = r->schedule;
 	uint64_t lag_ns, call;
@@ -372,7 +375,7 @@ static int set_launch(struct operation_reading *r, const struct indexed_launch *
 	}
 	site = (struct schedule_site){
 		thread_of(&r->maps, (thread_set *)&s->threads, (struct place_id){launch->thread}),
-		launch->stack};
+		launch->stack, frame};
 	if (site.thread != NO_THREAD)
 		o->site = record_get(&s->sites, &site, &site);
 	if (o->site == RECORD_NONE)
@@ -409,20 +412,20 @@ static int add_operation(struct operation_reading *r, const struct timeline_reco
 					.is_waited = record->is_waited != 0};
 	uint64_t end_ns = timeline_end_ns(record), all_ns, waits_ns;
 	enum work_use use;
-	uint32_t rank;
+	uint32_t rank, frame;
 	int err;
 
 	if (end_ns > r->to_ns)
 		end_ns = r->to_ns;
 	all_ns = end_ns > record->start_ns ? end_ns - record->start_ns : 0;
 	if (record->place.number >= r->result->place_count || all_ns == 0 ||
-	    r->maps.devices[record->place.number] == NO_DEVICE || !use_of(r, record, &use))
+	    r->maps.devices[record->place.number] == NO_DEVICE || !use_of(r, record, &use, &frame))
 		return 0;
 	waits_ns = r->waits ? rank_waits_next(r->waits, r->taken - 1, &rank) : 0;
 	if (waits_ns > all_ns)
 		waits_ns = all_ns;
 	o.device = r->maps.devices[record->place.number];
-	err = set_launch(r, gpu_work_has_no_launch(record->work) ? NULL : launch, &o);
+	err = set_launch(r, gpu_work_has_no_launch(record->work) ? NULL : launch, frame, &o);
 	o.use = WORK_WAITS;
 	if (!err)
 		err = add_parts(s, &o, waits_ns);

@@ -60,10 +60,11 @@ void launch_schedule_release(struct launch_schedule *schedule);
  */
 enum work_use { WORK_COMPUTES, WORK_COMMUNICATES, WORK_COPIES, WORK_WAITS, WORK_USES };
 
-/* The launching thread and its stack, in the result. */
+/* The launching thread and its stack, in the result, and the kernel. */
 struct schedule_site {
 	uint32_t thread; /* index of a thread */
 	uint32_t stack;
+	uint32_t frame; /* SCHEDULE_NO_FRAME: other work */
 };
 #define SCHEDULE_NO_SITE UINT32_MAX
 

@@ -201,10 +201,14 @@ static int answer_steps(struct answer *a, const struct query_input *in, const ch
 
 /* ---- sums by name ---- */
 
+static void put_part(struct json *j, const char *key, uint64_t part, uint64_t whole)
+{
+	json_thousandths(j, key, whole ? (uint64_t)llround(1e3 * (double)part / (double)whole) : 0);
+}
+
 void query_put_share(struct json *j, uint64_t part, uint64_t whole)
 {
-	json_thousandths(j, "share",
-			 whole ? (uint64_t)llround(1e3 * (double)part / (double)whole) : 0);
+	put_part(j, "share", part, whole);
 }
 
 void query_put_frame(struct answer *a, const struct frame_info *frame)
@@ -217,10 +221,15 @@ void query_put_frame(struct answer *a, const struct frame_info *frame)
 }
 
 /* Rows of a table of hot_spots.h. */
+/* Returns the computing time of the steady part that a frame explains. */
+typedef uint64_t computing_function(const struct findings *findings,
+				    const struct frame_info *frame);
+
 struct spot_rows {
 	const char *count; /* key of the count; NULL: none */
 	bool is_kernels;
-	bool is_sampled; /* counts are of samples */
+	bool is_sampled;              /* counts are of samples */
+	computing_function *computes; /* NULL: rows explain no computing time */
 };
 
 /* Writes the bound within which 19 of 20 sampled times lie, for a Poisson count. */
@@ -253,6 +262,19 @@ static void look_at_kernel(struct answer *a, const struct frame_info *frame, uin
 	answer_look(a, "--query", question, false, NULL);
 }
 
+/* Writes the part of the steady time that a kernel or a launch site explains. */
+static void put_computing(struct json *j, const struct result *r, computing_function *computes,
+			  const struct frame_info *frame)
+{
+	uint64_t ns;
+
+	if (findings_unknown(r))
+		return;
+	ns = computes(r->findings, frame);
+	json_uint(j, "explains_ns", ns);
+	put_part(j, "explains_share", ns, device_times_whole(&r->findings->steady));
+}
+
 static void put_spots(struct answer *a, const struct result *r, const struct hot_spot_table *t,
 		      const struct spot_rows *rows)
 {
@@ -276,6 +298,8 @@ static void put_spots(struct answer *a, const struct result *r, const struct hot
 		} else if (rows->count && e->count) {
 			json_uint(j, "mean_ns", e->ns / e->count);
 		}
+		if (rows->computes)
+			put_computing(j, r, rows->computes, e->frame);
 		if (rows->is_kernels)
 			look_at_kernel(a, e->frame, i);
 		else
@@ -303,7 +327,8 @@ static void say_first(struct answer *a, const char *what, const struct hot_spot_
 
 static int answer_kernels(struct answer *a, const struct query_input *in, const char *argument)
 {
-	const struct spot_rows rows = {.count = "calls", .is_kernels = true};
+	const struct spot_rows rows = {
+		.count = "calls", .is_kernels = true, .computes = findings_kernel_computes};
 	struct hot_spots *d = hot_spots_new(in->result);
 
 	(void)argument;
@@ -321,7 +346,7 @@ static int answer_kernels(struct answer *a, const struct query_input *in, const 
 
 static int answer_sites(struct answer *a, const struct query_input *in, const char *argument)
 {
-	const struct spot_rows rows = {.count = "operations"};
+	const struct spot_rows rows = {.count = "operations", .computes = findings_site_computes};
 	struct hot_spots *d = hot_spots_new(in->result);
 
 	(void)argument;
@@ -640,10 +665,12 @@ static const struct question questions[] = {
 	 .next = {"idle", "kernels"}},
 	{.word = "kernels",
 	 .help = "GPU kernels, the longest time first",
+	 .needs_findings = true,
 	 .answer = answer_kernels,
 	 .next = {"sites", "idle"}},
 	{.word = "sites",
 	 .help = "the functions that launched GPU work",
+	 .needs_findings = true,
 	 .answer = answer_sites,
 	 .next = {"kernels", "functions"}},
 	{.word = "stack",

@@ -125,6 +125,17 @@ static uint64_t share(const struct course *c, enum device_use use)
 	return device_times_sum(&c->times, use) * 100 / device_times_whole(&c->times);
 }
 
+/* Returns the computing time of a kernel. */
+static uint64_t computing_ns(const struct course *c, uint32_t kernel)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < c->times.computing.count; i++)
+		if (c->times.computing.list[i].frame == c->made.made.stacks[kernel].frame)
+			ns += c->times.computing.list[i].ns;
+	return ns;
+}
+
 static void end(struct course *c)
 {
 	uint64_t idle = 0, of_sites = 0;
@@ -338,6 +349,25 @@ static void exposed_copies_and_collectives(void **state)
 	end(&c);
 }
 
+/* Two kernels of 6 ms overlap by 2 ms, which are the first one's. */
+static void overlapping_kernels(void **state)
+{
+	struct course c;
+	uint32_t other;
+
+	(void)state;
+	begin(&c);
+	other = push_work(&c, c.site, "[GPU_Kernel]other");
+	add_work(&c, &(struct work){BEGIN, US, BEGIN + 10 * US, 6 * MS, .stack = c.kernel});
+	add_work(&c,
+		 &(struct work){BEGIN + US, US, BEGIN + 4 * MS + 10 * US, 6 * MS, .stack = other});
+	divide(&c, BEGIN + MS, BEGIN + 20 * MS);
+	assert_int_equal(device_times_sum(&c.times, USE_COMPUTING), 9 * MS + 10 * US);
+	assert_int_equal(computing_ns(&c, c.kernel), 5 * MS + 10 * US);
+	assert_int_equal(computing_ns(&c, other), 4 * MS);
+	end(&c);
+}
+
 /* All were launched long before; the GPU needs 2 us between kernels of 8 us. */
 static void queued_kernels(void **state)
 {
@@ -407,6 +437,7 @@ static void two_devices(void **state)
 	assert_int_equal(c.times.device_count, 2);
 	assert_int_equal(c.times.devices[0].ns[USE_COMPUTING], 90 * MS);
 	assert_int_equal(c.times.devices[1].ns[USE_COMPUTING], 20 * MS);
+	assert_int_equal(computing_ns(&c, c.kernel), 110 * MS);
 	end(&c);
 }
 
@@ -465,6 +496,7 @@ int main(void)
 		cmocka_unit_test(others_load_too),
 		cmocka_unit_test(idle_rows),
 		cmocka_unit_test(exposed_copies_and_collectives),
+		cmocka_unit_test(overlapping_kernels),
 		cmocka_unit_test(queued_kernels),
 		cmocka_unit_test(long_launching_calls),
 		cmocka_unit_test(unknown_launches),

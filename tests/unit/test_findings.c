@@ -120,7 +120,8 @@ static void a_gpu_that_computes(void **state)
 	assert_int_equal(f->step_times.median_ns, 15 * MS);
 	expect_claim(f, FINDING_STEPS, "50 steps of 15.000 ms");
 	expect_claim(f, FINDING_START_UP, "no GPU work until 0.100 s");
-	expect_claim(f, FINDING_KERNEL, "50 launches");
+	expect_claim(f, FINDING_KERNEL,
+		     "50 launches) is of [GPU_Kernel]first; it explains 33.3 % of");
 	assert_null(findings_find(f, FINDING_TINY));
 	assert_null(findings_find(f, FINDING_LOSSES));
 	end(&r);

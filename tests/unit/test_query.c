@@ -102,8 +102,10 @@ static void questions_are_read(void **state)
 
 	(void)state;
 	assert_true(query_read("kernels", &query));
-	assert_false(query_needs_findings(&query));
+	assert_true(query_needs_findings(&query));
 	assert_null(query_other(&query));
+	assert_true(query_read("functions", &query));
+	assert_false(query_needs_findings(&query));
 	assert_true(query_read("verdict", &query));
 	assert_true(query_needs_findings(&query));
 	assert_true(query_read("stack void f(int)", &query));
