@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/findings/step_times.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/text.h"
 #include "symbolize/util/time_sort.h"
 
 #define OUTSIDE UINT32_MAX /* no range that matches is open */
 #define STEPS_OF_RANGE 2u  /* steps by launches that make ranges hold several */
-#define WARM_UP_FACTOR 2u  /* a warm-up step takes this many times the median */
 
 /* ---- repeated launches ---- */
 
@@ -388,25 +388,6 @@ static int split_ranges(struct range_reading *r)
 	return err;
 }
 
-/* Returns how many of the first steps took much longer than the median. */
-static uint32_t warm_up_of(const uint64_t *starts_ns, uint32_t count)
-{
-	uint64_t *ns = malloc((count + (size_t)1) * sizeof(*ns)), limit;
-	uint32_t warm_up = 0;
-
-	if (!ns)
-		return 0;
-	for (uint32_t i = 0; i < count; i++)
-		ns[i] = starts_ns[i + 1] - starts_ns[i];
-	time_sort(ns, count, sizeof(*ns));
-	limit = ns[count / 2];
-	free(ns);
-	while (warm_up < count / 2 &&
-	       (starts_ns[warm_up + 1] - starts_ns[warm_up]) / WARM_UP_FACTOR > limit)
-		warm_up++;
-	return warm_up;
-}
-
 /* Makes a series of the begins of steps. Returns 0 or -ENOMEM. */
 static int make_series(struct range_reading *r, struct step_list *steps)
 {
@@ -422,7 +403,7 @@ static int make_series(struct range_reading *r, struct step_list *steps)
 	*s = (struct step_series){.thread = r->thread,
 				  .count = r->count - 1,
 				  .starts_ns = r->starts_ns,
-				  .warm_up = warm_up_of(r->starts_ns, r->count - 1)};
+				  .warm_up = step_times_warm_up(r->starts_ns, r->count - 1)};
 	for (uint64_t i = 0; i < l->count; i++) {
 		bool is_of = l->threads.list[l->list[i].thread].process == process;
 

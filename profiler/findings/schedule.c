@@ -480,9 +480,9 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 	memset(schedule, 0, sizeof(*schedule));
 	reserve(&schedule->list, &schedule->capacity, result, sizeof(*schedule->list));
 	result_time_range(result, &from_ns, &r.to_ns);
-	if (result->rank_count)
-		r.waits = rank_waits_new(result, NULL);
-	if (r.is_nccl && place_maps_begin(&r.maps, result) && find_devices(&r))
+	if (result->rank_count && !(r.waits = rank_waits_new(result, NULL)))
+		err = -errno;
+	else if (r.is_nccl && place_maps_begin(&r.maps, result) && find_devices(&r))
 		err = read_records(result, add_to_operations, NULL, &r);
 	place_maps_release(&r.maps);
 	rank_waits_free(r.waits);

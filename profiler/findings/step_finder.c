@@ -9,6 +9,7 @@
 #include "profiler/findings/step_phase.h"
 #include "profiler/findings/step_scatter.h"
 #include "profiler/findings/step_sequence.h"
+#include "profiler/findings/step_times.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/sorted.h"
@@ -402,27 +403,6 @@ static void join_threads(struct finder *f)
 
 /* ---- series ---- */
 
-/* Counts the leading steps that took much longer than half of the steps, and than three of four. */
-static uint32_t count_warm_up(const struct step_series *series)
-{
-	uint64_t times[SAMPLES];
-	uint32_t count = series->count, sampled = count < SAMPLES ? count : SAMPLES, warm_up = 0;
-	uint64_t much;
-
-	for (uint32_t i = 0; i < sampled; i++) {
-		uint32_t at = (uint32_t)((uint64_t)i * count / sampled);
-
-		times[i] = time_between(series->starts_ns[at], series->starts_ns[at + 1]);
-	}
-	qsort(times, sampled, sizeof(*times), sorted_compare);
-	much = larger_of(saturated_sum(times[sampled / 2], times[sampled / 2] / 2),
-			 times[(uint64_t)sampled * 3 / 4]);
-	while (warm_up < count / 2 &&
-	       time_between(series->starts_ns[warm_up], series->starts_ns[warm_up + 1]) > much)
-		warm_up++;
-	return warm_up;
-}
-
 /* Returns how many launches of a thread are from `from` to `to`. */
 static uint64_t count_launches(const struct thread_steps *t, uint32_t from, uint32_t to)
 {
@@ -478,7 +458,7 @@ static struct step_series make_series(const struct finder *f, struct thread_step
 	struct step_series series = {.thread = lead->thread, .count = lead->count};
 
 	series.starts_ns = take_times(f, lead);
-	series.warm_up = count_warm_up(&series);
+	series.warm_up = step_times_warm_up(series.starts_ns, series.count);
 	return series;
 }
 

@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/util/saturate.h"
+#include "symbolize/util/sorted.h"
 #include "symbolize/util/time_sort.h"
+
+#define SAMPLES 1024u /* steps that tell what is much longer */
 
 /* Returns the median of times, which it sorts. */
 static uint64_t median_of(uint64_t *ns, uint32_t count)
@@ -26,6 +30,28 @@ static double drift_of(uint64_t *ns, uint32_t count)
 	return first ? (double)last / (double)first - 1 : 0;
 }
 
+static uint64_t time_of(const uint64_t *starts_ns, uint32_t step)
+{
+	return starts_ns[step + 1] > starts_ns[step] ? starts_ns[step + 1] - starts_ns[step] : 0;
+}
+
+uint32_t step_times_warm_up(const uint64_t *starts_ns, uint32_t count)
+{
+	uint64_t times[SAMPLES], much;
+	uint32_t first = count / 2, rest = count - first, warm_up = 0;
+	uint32_t sampled = rest < SAMPLES ? rest : SAMPLES;
+
+	if (!count)
+		return 0;
+	for (uint32_t i = 0; i < sampled; i++)
+		times[i] = time_of(starts_ns, first + (uint32_t)((uint64_t)i * rest / sampled));
+	much = median_of(times, sampled);
+	much = larger_of(saturated_sum(much, much / 2), times[(uint64_t)sampled * 3 / 4]);
+	while (warm_up < first && time_of(starts_ns, warm_up) > much)
+		warm_up++;
+	return warm_up;
+}
+
 int step_times_measure(struct step_times *times, const uint64_t *starts_ns, uint32_t count,
 		       uint32_t warm_up)
 {
@@ -37,7 +63,7 @@ int step_times_measure(struct step_times *times, const uint64_t *starts_ns, uint
 	starts_ns += warm_up;
 	count -= warm_up;
 	for (uint32_t i = 0; i < count; i++) {
-		ns[i] = starts_ns[i + 1] > starts_ns[i] ? starts_ns[i + 1] - starts_ns[i] : 0;
+		ns[i] = time_of(starts_ns, i);
 		if (ns[i] > times->slowest_ns) {
 			times->slowest_ns = ns[i];
 			times->slowest = warm_up + i;

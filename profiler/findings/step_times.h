@@ -4,6 +4,7 @@
 #define PROFILER_FINDINGS_STEP_TIMES_H
 
 #include <stdint.h>
+
 struct step_times {
 	uint64_t median_ns, fastest_ns, slowest_ns;
 	uint64_t p10_ns, p90_ns; /* 8 of 10 steps take between these times */
@@ -18,5 +19,12 @@ struct step_times {
  */
 int step_times_measure(struct step_times *times, const uint64_t *starts_ns, uint32_t count,
 		       uint32_t warm_up);
+
+/*
+ * Returns how many of the first steps are warm-up: they took half as long again as the median of
+ * the second half of the steps, and longer than three of four of these. At most half of the steps
+ * are.
+ */
+uint32_t step_times_warm_up(const uint64_t *starts_ns, uint32_t count);
 
 #endif
