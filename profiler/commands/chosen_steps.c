@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include "profiler/findings/step_work.h"
 #include "profiler/model/quantity.h"
 
 #define NUMBERS_BYTES 40
@@ -42,6 +44,8 @@ static bool find(struct log *log, struct chosen_steps *c, const struct result *r
 		return log_error(log, "%s needs the course of the run, which %s does not have",
 				 option_of(&c->view), subject);
 	err = run_steps_find(&c->found, result, &c->view.slice.steps.name);
+	if (!err && c->found.steps.count)
+		err = step_work_read(&c->work_ns, result, &c->found);
 	if (err == -E2BIG)
 		return log_error(log,
 				 "%s: %s has more than %" PRIu64
@@ -87,7 +91,7 @@ static const char *numbers_of(const struct chosen_steps *c, char text[NUMBERS_BY
 static void report(struct log *log, const struct chosen_steps *c, const struct result *result)
 {
 	const struct step_series *s = &c->found.steps.list[0];
-	uint64_t ns = c->range.to_ns - c->range.from_ns;
+	uint64_t ns = c->work_ns[c->end] - c->work_ns[c->first];
 	char numbers[NUMBERS_BYTES], mean[QUANTITY_BYTES], warm_up[64] = "";
 	const struct process_info *process;
 
@@ -128,5 +132,6 @@ bool chosen_steps_find(struct log *log, struct chosen_steps *c, const struct res
 void chosen_steps_release(struct chosen_steps *c)
 {
 	run_steps_release(&c->found);
+	free(c->work_ns);
 	*c = (struct chosen_steps){.first = 0};
 }

@@ -16,8 +16,9 @@
 struct chosen_steps {
 	struct view_options view; /* options with the times of the steps; borrows all it has */
 	struct run_steps found;
-	uint32_t first, end; /* numbers of the chosen steps; the end is excluded */
-	struct slice_range range;
+	uint64_t *work_ns;        /* when GPUs began the work of each step: step_work.h */
+	uint32_t first, end;      /* numbers of the chosen steps; the end is excluded */
+	struct slice_range range; /* of launches; GPUs work from work_ns[first] to work_ns[end] */
 };
 
 /*

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #define BYTES_AT_ONCE 65536u
-#define COMPLAINTS_MAX 16u
 
 /* Creates and finds the FIFO. Returns 0 or -errno. */
 static int make_fifo(struct control *c)
@@ -74,7 +73,7 @@ static void make_printable(char *text)
 
 static void complain(struct control *c, struct log *log)
 {
-	if (c->complaints++ < COMPLAINTS_MAX)
+	if (c->complaints++ < CONTROL_COMPLAINTS_MAX)
 		log_warn(log,
 			 "--control: unknown command '%s': start, snapshot, query QUESTION or stop",
 			 c->line);
@@ -128,7 +127,7 @@ static bool next_byte(struct control *c, char *byte)
 
 static void skip_line(struct control *c, struct log *log)
 {
-	if (!c->is_skipped && c->complaints++ < COMPLAINTS_MAX)
+	if (!c->is_skipped && c->complaints++ < CONTROL_COMPLAINTS_MAX)
 		log_warn(log, "--control: a line is too long");
 	c->is_skipped = true;
 	c->used = 0;

@@ -21,6 +21,7 @@
 #include "symbolize/util/guarded_path.h"
 
 #define CONTROL_LINE_BYTES 512
+#define CONTROL_COMPLAINTS_MAX 16u /* about lines, and about questions */
 
 enum control_command { CONTROL_NONE, CONTROL_START, CONTROL_SNAPSHOT, CONTROL_QUERY, CONTROL_STOP };
 

@@ -456,6 +456,33 @@ static bool shows_findings(const struct options *o)
 	return shows;
 }
 
+/* Returns whether options leave out GPU work, so that nobody sees when GPUs were idle. */
+static bool leaves_out_work(const struct slice *s)
+{
+	return s->kernel.text || s->parts[PLACE_THREAD].text || s->parts[PLACE_CONTEXT].text ||
+	       s->parts[PLACE_STREAM].text;
+}
+
+/* Makes the findings of what the view shows. A part of all GPUs' time is divided as in the run. */
+static struct findings *find_in_view(const struct options *o, const struct delivered *d)
+{
+	const struct slice *slice = &o->view.slice;
+	const struct result *result = view_result(d->view);
+	struct findings_part part = {.run = &d->shown.result};
+
+	if (leaves_out_work(slice))
+		return findings_none("only some of the GPU work is shown");
+	if (!slice_is_of_time(slice) || slice->parts[PLACE_PROCESS].text ||
+	    slice->parts[PLACE_DEVICE].text)
+		return findings_new(result, NULL);
+	result_time_range(result, &part.from_ns, &part.to_ns);
+	if (d->steps.work_ns) {
+		part.from_ns = d->steps.work_ns[d->steps.first];
+		part.to_ns = d->steps.work_ns[d->steps.end];
+	}
+	return findings_new(result, &part);
+}
+
 /* Makes the findings of the shown result, if anything shows them. Without memory there are none. */
 static void make_findings(const struct options *o, struct delivered *d)
 {
@@ -463,7 +490,7 @@ static void make_findings(const struct options *o, struct delivered *d)
 		return; /* rows have no times, or those of steps without a course */
 	if (!shows_findings(o))
 		return;
-	d->findings = findings_new(d->view ? view_result(d->view) : &d->shown.result);
+	d->findings = d->view ? find_in_view(o, d) : findings_new(&d->shown.result, NULL);
 	d->shown.result.findings = d->findings;
 	if (d->view)
 		view_set_findings(d->view, d->findings);

@@ -13,8 +13,8 @@
 #define SHOWN_BYTES 96
 
 struct picked_step {
-	uint64_t duration_ns;
-	uint64_t from_ns;
+	uint64_t duration_ns;    /* of its GPU work */
+	uint64_t from_ns, to_ns; /* of its launches */
 };
 
 struct slow_steps {
@@ -54,6 +54,7 @@ static uint32_t at_most(uint32_t count, uint32_t limit)
 static bool pick(struct log *log, struct slow_steps *s)
 {
 	const uint64_t *starts = s->chosen.found.steps.list[0].starts_ns + s->chosen.first;
+	const uint64_t *work_ns = s->chosen.work_ns + s->chosen.first;
 	uint32_t count = s->chosen.end - s->chosen.first;
 	uint32_t slow = at_most(count / 10 ? count / 10 : 1, COMPARISON_RUNS_MAX);
 	uint32_t typical = at_most(count / 2, COMPARISON_RUNS_MAX);
@@ -67,7 +68,8 @@ static bool pick(struct log *log, struct slow_steps *s)
 	if (!s->steps)
 		return log_error(log, "out of memory");
 	for (uint32_t i = 0; i < count; i++)
-		s->steps[i] = (struct picked_step){starts[i + 1] - starts[i], starts[i]};
+		s->steps[i] =
+			(struct picked_step){work_ns[i + 1] - work_ns[i], starts[i], starts[i + 1]};
 	qsort(s->steps, count, sizeof(*s->steps), by_duration);
 	s->counts[SIDE_AFTER] = slow;
 	s->first[SIDE_AFTER] = count - slow;
@@ -109,8 +111,7 @@ static bool view_all(struct slow_steps *s, const struct result *result, const ch
 		for (uint32_t i = 0; i < s->counts[side]; i++) {
 			const struct picked_step *step = &s->steps[s->first[side] + i];
 
-			s->together[count++] = (struct slice_range){
-				step->from_ns, step->from_ns + step->duration_ns};
+			s->together[count++] = (struct slice_range){step->from_ns, step->to_ns};
 		}
 	memcpy(s->ranges, s->together, sizeof(s->ranges));
 	qsort(s->together, count, sizeof(*s->together), by_time);

@@ -8,12 +8,17 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Returns whether an output can have files beside it: devices and FIFOs have none. */
 static bool is_file(const struct options *o, uint32_t at)
 {
-	return strcmp(o->outputs[at].path, "-") != 0;
+	const char *path = o->outputs[at].path;
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
 bool snapshot_is_possible(const struct options *o)
@@ -69,16 +74,16 @@ bool snapshot_ask(struct snapshots *s, struct log *log, const char *question)
 {
 	snprintf(s->text, sizeof(s->text), "%s", question);
 	s->query = (struct query){.question = NULL};
-	if (!*question)
+	if (!*question || (query_read(s->text, &s->query) && !query_other(&s->query)))
 		return true;
-	if (!query_read(s->text, &s->query))
-		log_warn(log, "--control: unknown question '%s': profile --query list has them all",
-			 question);
-	else if (query_other(&s->query))
+	if (s->complaints++ >= CONTROL_COMPLAINTS_MAX)
+		return false;
+	if (s->query.question && query_other(&s->query))
 		log_warn(log, "--control: '%s' reads another file: ask a capture of the run",
 			 question);
 	else
-		return true;
+		log_warn(log, "--control: unknown question '%s': profile --query list has them all",
+			 question);
 	return false;
 }
 

@@ -39,6 +39,7 @@ struct snapshots {
 	/* question of the last or pending snapshot, in `text`; without one it has all outputs */
 	struct query query;
 	char text[CONTROL_LINE_BYTES];
+	unsigned int complaints; /* about questions */
 };
 
 /*

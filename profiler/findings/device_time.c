@@ -95,7 +95,8 @@ struct device_state {
 	uint64_t last_end_ns;
 	uint64_t latency_ns;
 	uint32_t waited_by;     /* thread that waited for the last work; SCHEDULE_NO_SITE: none */
-	enum work_use last_use; /* of the last work */
+	enum work_use last_use; /* use and site of the last work */
+	uint32_t last_site;
 	bool is_used;
 };
 
@@ -123,9 +124,12 @@ struct division {
 	uint64_t *computing_ns;                    /* by site of the schedule */
 	RECORD_SET(struct pool) pools;
 	RECORD_SET(struct pooled_sample) pooled;
-	uint32_t *latest;    /* by stack of the result: the site charged last, or RECORD_NONE */
-	const bool *is_own;  /* by frame of the result */
-	double loader_share; /* loaders' share of host code, by rows of --idle; below 0: unknown */
+	uint32_t *latest;   /* by stack of the result: the site charged last, or RECORD_NONE */
+	const bool *is_own; /* by frame of the result */
+	/* of host code, by rows of --idle: sums, of loaders if true; and what goes to their stacks
+	 */
+	uint64_t rows_ns[2], row_ns[2];
+	double loader_share; /* below 0: there are no such rows */
 	bool has_failed;
 };
 
@@ -193,20 +197,26 @@ static uint32_t stack_of(const struct division *d, uint32_t site)
 	return site == SCHEDULE_NO_SITE ? RESULT_ROOT : d->schedule->sites.list[site].stack;
 }
 
+/* Charges `ns` of idle time from `from_ns` on, which are in the range. */
+static void charge_stack(struct division *d, uint32_t device, enum device_use use, uint32_t stack,
+			 uint64_t from_ns, uint64_t ns)
+{
+	d->times->devices[device].ns[use] += ns;
+	charge_site(d, &(struct charge){.use = use,
+					.stack = stack,
+					.count = 1,
+					.ns = ns,
+					.longest_ns = ns,
+					.longest_from_ns = from_ns});
+}
+
 static void charge_idle(struct division *d, uint32_t device, enum device_use use, uint32_t site,
 			uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t ns = clip(d, &from_ns, &to_ns);
 
-	if (ns == 0)
-		return;
-	d->times->devices[device].ns[use] += ns;
-	charge_site(d, &(struct charge){.use = use,
-					.stack = stack_of(d, site),
-					.count = 1,
-					.ns = ns,
-					.longest_ns = ns,
-					.longest_from_ns = from_ns});
+	if (ns)
+		charge_stack(d, device, use, stack_of(d, site), from_ns, ns);
 }
 
 /* ---- host code ---- */
@@ -342,21 +352,24 @@ static void charge_launch(struct division *d, const struct pool *pool, enum devi
 					.longest_from_ns = pool->longest_from_ns});
 }
 
-/* Charges what is left of a pool to its launch. */
-static void charge_unsampled(struct division *d, const struct pool *pool, uint64_t ns,
-			     uint64_t *loader_ns)
+/*
+ * Charges what is left of a pool: to its launch, or, with rows of --idle, later to their stacks.
+ * Returns the loaders' part.
+ */
+static uint64_t charge_unsampled(struct division *d, const struct pool *pool, uint64_t ns)
 {
-	uint64_t loads = d->loader_share > 0 ? (uint64_t)(d->loader_share * (double)ns) : 0;
-	struct charge charge = {.use = USE_LOADER, .stack = pool->stack};
+	bool has_rows = d->loader_share >= 0;
+	uint64_t loads = has_rows ? (uint64_t)(d->loader_share * (double)ns) : 0;
 
-	if (loads > ns || is_loader(d, charge.stack))
+	if (loads > ns || (!has_rows && is_loader(d, pool->stack)))
 		loads = ns;
-	*loader_ns += loads;
-	charge.ns = loads;
-	if (loads && loads < ns)
-		charge_site(d, &charge);
-	charge_launch(d, pool, loads && loads == ns ? USE_LOADER : USE_HOST,
-		      loads == ns ? ns : ns - loads);
+	if (has_rows) {
+		d->row_ns[true] += loads;
+		d->row_ns[false] += ns - loads;
+		ns = 0;
+	}
+	charge_launch(d, pool, loads && !has_rows ? USE_LOADER : USE_HOST, ns);
+	return loads;
 }
 
 /*
@@ -399,16 +412,13 @@ static bool is_host_row(const struct result *r, const struct row *row)
 static void read_idle_rows(struct division *d)
 {
 	const struct result *r = d->result;
-	uint64_t all = 0, loaders = 0;
+	uint64_t all;
 
-	for (uint32_t i = 0; i < r->row_count; i++) {
-		if (!is_host_row(r, &r->rows[i]))
-			continue;
-		saturated_add(&all, r->rows[i].ns);
-		if (is_loader(d, r->rows[i].stack))
-			saturated_add(&loaders, r->rows[i].ns);
-	}
-	d->loader_share = all ? (double)loaders / (double)all : -1;
+	for (uint32_t i = 0; i < r->row_count; i++)
+		if (is_host_row(r, &r->rows[i]))
+			saturated_add(&d->rows_ns[is_loader(d, r->rows[i].stack)], r->rows[i].ns);
+	all = saturated_sum(d->rows_ns[false], d->rows_ns[true]);
+	d->loader_share = all ? (double)d->rows_ns[true] / (double)all : -1;
 }
 
 static int by_pool(const void *a, const void *b)
@@ -424,6 +434,29 @@ static void move_host_time(struct division *d, uint32_t device, enum device_use 
 {
 	d->times->devices[device].ns[USE_HOST] -= ns;
 	d->times->devices[device].ns[use] += ns;
+}
+
+/* Charges host time without samples, or that of loaders, to the stacks of rows of --idle. */
+static void charge_rows(struct division *d, bool loads)
+{
+	const struct result *r = d->result;
+	uint64_t left = d->row_ns[loads], all = d->rows_ns[loads];
+
+	for (uint32_t i = 0; i < r->row_count && left && all; i++) {
+		const struct row *row = &r->rows[i];
+		struct charge charge = {.use = loads ? USE_LOADER : USE_HOST,
+					.stack = row->stack,
+					.is_sampled = true};
+
+		if (!is_host_row(r, row) || is_loader(d, row->stack) != loads)
+			continue;
+		charge.ns =
+			row->ns >= all ? left : (uint64_t)((unsigned __int128)left * row->ns / all);
+		all -= row->ns < all ? row->ns : all;
+		left -= charge.ns;
+		if (charge.ns)
+			charge_site(d, &charge);
+	}
 }
 
 /* Names host code. */
@@ -446,9 +479,11 @@ static void name_host_code(struct division *d)
 			continue;
 		}
 		left = charge_sampled(d, i, &at, &loader_ns);
-		charge_unsampled(d, pool, left, &loader_ns);
+		loader_ns += charge_unsampled(d, pool, left);
 		move_host_time(d, pool->device, USE_LOADER, loader_ns);
 	}
+	charge_rows(d, false);
+	charge_rows(d, true);
 }
 
 /* Sums up computing time by kernel and launch stack, over threads. */
@@ -498,15 +533,22 @@ static struct gap_waits waits_in(const struct division *d, const struct thread_s
 	return w;
 }
 
-/* Charges idle time around a wait. Work that copied nothing to the host gave it no result. */
-static void charge_sync(struct division *d, uint32_t device, uint32_t site, uint64_t from_ns,
-			uint64_t to_ns)
+/*
+ * Charges idle time around a wait to the stack that waited: that of the wait, or, for a mark, of
+ * the work that was waited for. Work that copied nothing to the host gave it no result.
+ */
+static void charge_sync(struct division *d, uint32_t device, const struct schedule_activity *wait,
+			uint64_t from_ns, uint64_t to_ns)
 {
-	uint64_t ns = clip(d, &from_ns, &to_ns);
+	const struct device_state *state = &d->devices[device];
 	struct device_syncs *syncs = &d->times->syncs;
+	uint64_t ns = clip(d, &from_ns, &to_ns);
 
-	charge_idle(d, device, USE_SYNCHRONIZING, site, from_ns, to_ns);
-	if (ns == 0 || d->devices[device].last_use == WORK_COPIES)
+	if (ns == 0)
+		return;
+	charge_stack(d, device, USE_SYNCHRONIZING,
+		     wait ? wait->stack : stack_of(d, state->last_site), from_ns, ns);
+	if (state->last_use == WORK_COPIES)
 		return;
 	syncs->gaps++;
 	syncs->ns += ns;
@@ -523,7 +565,7 @@ static void charge_between_waits(struct division *d, uint32_t device, uint32_t s
 		if (begin >= end)
 			continue;
 		charge_host(d, device, site, from_ns, begin);
-		charge_sync(d, device, site, begin, end);
+		charge_sync(d, device, &d->waits[i], begin, end);
 		from_ns = end;
 	}
 	charge_host(d, device, site, from_ns, to_ns);
@@ -541,7 +583,8 @@ static void charge_late(struct division *d, const struct scheduled_operation *o,
 
 	if (w.has_any || d->devices[device].waited_by == thread) {
 		if (gap_ns - w.ns <= DEVICE_TIME_SOON_MAX)
-			charge_sync(d, device, site, from_ns, to_ns);
+			charge_sync(d, device, w.first < w.to ? &d->waits[w.to - 1] : NULL, from_ns,
+				    to_ns);
 		else if (!w.has_any && gap_ns <= AFTER_WAIT_MAX)
 			pool_host(d, device, site, true, from_ns, to_ns);
 		else
@@ -637,6 +680,7 @@ static void run_operation(struct division *d, const struct scheduled_operation *
 		s->last_end_ns = end_ns;
 		s->waited_by = o->is_waited ? thread : SCHEDULE_NO_SITE;
 		s->last_use = (enum work_use)o->use;
+		s->last_site = o->site;
 	}
 	s->is_used = true;
 	if (thread == SCHEDULE_NO_SITE || o->lag_ns == UINT32_MAX)

@@ -10,6 +10,7 @@
 #include "profiler/base/columns.h"
 #include "profiler/findings/run_steps.h"
 #include "profiler/findings/step_times.h"
+#include "profiler/findings/step_work.h"
 #include "profiler/model/losses.h"
 #include "profiler/model/quantity.h"
 #include "profiler/shape/code_role.h"
@@ -103,14 +104,21 @@ static bool find_own_frames(struct findings *f, const struct code_roles *roles)
 	return f->is_own;
 }
 
-const struct frame_info *findings_site(const struct findings *f, uint32_t stack)
+const struct frame_info *findings_own(const struct findings *f, uint32_t stack)
 {
 	const struct result *r = f->result;
 
-	for (uint32_t at = stack; at != RESULT_ROOT; at = r->stacks[at].outer)
-		if (f->is_own[r->stacks[at].frame])
-			return &r->frames[r->stacks[at].frame];
-	return hot_spots_site(r, stack);
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer)
+		if (f->is_own[r->stacks[stack].frame])
+			return &r->frames[r->stacks[stack].frame];
+	return NULL;
+}
+
+const struct frame_info *findings_site(const struct findings *f, uint32_t stack)
+{
+	const struct frame_info *own = findings_own(f, stack);
+
+	return own ? own : hot_spots_site(f->result, stack);
 }
 
 static const struct frame_info *site_of(const void *findings, uint32_t stack)
@@ -130,122 +138,66 @@ static void find_work(struct findings *f, const struct operation_schedule *sched
 		f->first_work_ns = schedule->list[0].start_ns;
 }
 
-/*
- * Returns the number of the step that a time is in; the last one's if it is after all of them. That
- * of the time before, `likely`, or the next one is likely.
- */
-static uint32_t step_at(const struct step_series *s, uint64_t ns, uint32_t likely)
-{
-	uint32_t low = 0, high = s->count;
-
-	for (uint32_t i = likely; i < s->count && i <= likely + 1; i++)
-		if (s->starts_ns[i] <= ns && ns < s->starts_ns[i + 1])
-			return i;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (s->starts_ns[middle] <= ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/*
- * Finds when the GPU began the work of each step, and ended that of the last one. A step without
- * work begins with its launches.
- */
-static void find_step_work(struct findings *f, const struct operation_schedule *schedule,
-			   uint32_t process)
-{
-	const struct step_series *s = f->steps.list;
-	uint64_t *work_ns = f->step_work_ns, launched_ns;
-	uint32_t at = 0;
-
-	memset(work_ns, 0, (s->count + (size_t)1) * sizeof(*work_ns));
-	for (uint64_t i = 0; i < schedule->count; i++) {
-		const struct scheduled_operation *o = &schedule->list[i];
-
-		if (o->site == SCHEDULE_NO_SITE)
-			continue;
-		launched_ns = scheduled_launch_ns(o);
-		if (launched_ns < s->starts_ns[0] || launched_ns > s->starts_ns[s->count] ||
-		    schedule->threads.list[schedule->sites.list[o->site].thread].process != process)
-			continue;
-		at = step_at(s, launched_ns, at);
-		if (!work_ns[at])
-			work_ns[at] = o->start_ns; /* operations are in order */
-		if (at == s->count - 1 && work_ns[s->count] < scheduled_end_ns(o))
-			work_ns[s->count] = scheduled_end_ns(o);
-	}
-	for (uint32_t i = 0; i <= s->count; i++) {
-		if (!work_ns[i])
-			work_ns[i] = s->starts_ns[i];
-		if (i > 0 && work_ns[i] < work_ns[i - 1])
-			work_ns[i] = work_ns[i - 1];
-	}
-}
-
 /* Finds the steady part, and the times of steps. Returns 0 or -ENOMEM. */
-static int find_steady(struct making *m, const struct operation_schedule *schedule,
-		       uint32_t process)
+static int find_steady(struct making *m)
 {
 	struct findings *f = m->findings;
-	const struct step_series *s = f->steps.list;
+	struct step_series *s = f->steps.list;
 
-	f->steady_from_ns = f->first_work_ns;
-	f->steady_to_ns = f->last_work_ns;
+	f->steady_from_ns = m->is_part ? m->from_ns : f->first_work_ns;
+	f->steady_to_ns = m->is_part ? m->to_ns : f->last_work_ns;
 	if (!f->steps.count)
 		return 0;
-	f->step_work_ns = malloc((s->count + (size_t)1) * sizeof(*f->step_work_ns));
+	f->step_work_ns = step_work_find(m->schedule, s, m->process);
 	if (!f->step_work_ns)
 		return -ENOMEM;
-	find_step_work(f, schedule, process);
-	f->steady_from_ns = f->step_work_ns[s->warm_up];
-	f->steady_to_ns = f->step_work_ns[s->count];
+	if (!m->is_part && f->first_work_ns) {
+		f->steady_from_ns = f->step_work_ns[s->warm_up];
+		f->steady_to_ns = f->step_work_ns[s->count];
+	}
 	return step_times_measure(&f->step_times, f->step_work_ns, s->count, s->warm_up);
 }
 
 /* ---- all ---- */
 
-/* Adds all findings. */
+/* Adds all findings: those that say what to change come before shares. */
 static void add_all(struct making *m)
 {
 	findings_add_verdict(m);
 	if (m->findings->first_work_ns) {
 		findings_add_start_up(m);
 		findings_add_steps(m);
-		findings_add_idle(m);
-		findings_add_syncs(m);
-		findings_add_hottest_kernel(m);
-		findings_add_hottest_site(m);
 		findings_add_copies(m);
+		findings_add_syncs(m);
 		findings_add_tiny(m);
 		findings_add_autotuning(m);
+		findings_add_idle(m);
+		findings_add_hottest_kernel(m);
+		findings_add_hottest_site(m);
 	}
 	findings_add_memory(m);
 	findings_add_losses(m);
 }
 
 /* Divides times and adds all findings. */
-static int make(struct making *m, uint32_t process)
+static int make(struct making *m)
 {
 	struct findings *f = m->findings;
+	const struct result *run = f->result;
 	struct operation_schedule schedule;
-	int err = operation_schedule_read(&schedule, m->result);
+	int err = operation_schedule_read(&schedule, run);
 
 	if (err)
 		return err;
 	m->schedule = &schedule;
 	find_work(f, &schedule);
-	err = find_steady(m, &schedule, process);
+	err = find_steady(m);
 	if (!err)
-		err = device_times_divide(&f->whole, &schedule, m->result, f->is_own, m->from_ns,
+		err = device_times_divide(&f->whole, &schedule, run, f->is_own, m->from_ns,
 					  m->to_ns);
 	if (!err)
-		err = device_times_divide(&f->steady, &schedule, m->result, f->is_own,
-					  f->steady_from_ns, f->steady_to_ns);
+		err = device_times_divide(&f->steady, &schedule, run, f->is_own, f->steady_from_ns,
+					  f->steady_to_ns);
 	if (!err)
 		err = idle_causes_of(&f->causes, &f->steady, site_of, f);
 	if (!err) {
@@ -266,7 +218,8 @@ static int read_course(struct making *m)
 
 	f->steps = found.steps; /* freed with the findings */
 	f->no_steps = found.none;
-	return err ? err : make(m, found.thread.process);
+	m->process = found.thread.process;
+	return err ? err : make(m);
 }
 
 static const char *unknown_text(int err)
@@ -276,7 +229,16 @@ static const char *unknown_text(int err)
 	return "the course of the run could not be read";
 }
 
-struct findings *findings_new(const struct result *result)
+struct findings *findings_none(const char *why)
+{
+	struct findings *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->unknown = why;
+	return f;
+}
+
+struct findings *findings_new(const struct result *result, const struct findings_part *part)
 {
 	struct findings *f = calloc(1, sizeof(*f));
 	struct making m = {.findings = f, .result = result};
@@ -285,14 +247,19 @@ struct findings *findings_new(const struct result *result)
 
 	if (!f)
 		return NULL;
-	f->result = result;
-	if (!result->timeline) {
+	f->result = part ? part->run : result;
+	if (!f->result->timeline || !result->timeline) {
 		f->unknown = "the course of the run was not kept: -o x.html or -o x.profile";
 		return f;
 	}
 	result_time_range(result, &m.from_ns, &m.to_ns);
+	if (part) {
+		m.from_ns = part->from_ns;
+		m.to_ns = part->to_ns;
+		m.is_part = true;
+	}
 	m.spots = hot_spots_new(result);
-	roles = code_roles_of_result(result);
+	roles = code_roles_of_result(f->result);
 	err = m.spots && roles && find_own_frames(f, roles) ? read_course(&m) : -ENOMEM;
 	hot_spots_free(m.spots);
 	code_roles_free(roles);

@@ -52,6 +52,9 @@ enum finding_kind {
 /* Returns the word of a kind in data: "start_up". */
 const char *finding_word(enum finding_kind kind);
 
+/* Beginning of `next` for options that read a capture of the run. */
+#define FINDING_FROM "--from x.profile "
+
 struct finding {
 	enum finding_kind kind;
 	const char *claim;       /* one sentence, with numbers and units */
@@ -80,10 +83,10 @@ struct verdict {
 const char *verdict_word(const struct verdict *verdict);
 
 struct findings {
-	const struct result *result;
-	struct intern strings; /* texts of the findings */
-	bool *is_own;          /* by frame: the user's own code */
-	const char *unknown;   /* why there is no verdict and no steps; NULL if there are */
+	const struct result *result; /* frames and stacks of sites are this result's */
+	struct intern strings;       /* texts of the findings */
+	bool *is_own;                /* by frame: the user's own code */
+	const char *unknown;         /* why there is no verdict and no steps; NULL if there are */
 	struct verdict verdict;
 	struct finding list[FINDINGS_MAX];
 	uint32_t count;
@@ -98,16 +101,31 @@ struct findings {
 };
 
 /*
- * Makes the findings. `result` must outlive them. Returns NULL if out of memory. Without a
- * timeline, or with too much work, `unknown` tells why.
+ * A part of a run. Its time is divided as in the run: what ran before and after it tells the causes
+ * at its edges. All of it is the steady part.
  */
-struct findings *findings_new(const struct result *result);
+struct findings_part {
+	const struct result *run;
+	uint64_t from_ns, to_ns; /* when GPUs worked for the part */
+};
+
+/*
+ * Makes the findings. `part` is NULL for a whole run. The results must outlive the findings.
+ * Returns NULL if out of memory. Without a timeline, or with too much work, `unknown` tells why.
+ */
+struct findings *findings_new(const struct result *result, const struct findings_part *part);
+
+/* Makes findings that are all unknown, for this reason, a literal. Returns NULL if out of memory.
+ */
+struct findings *findings_none(const char *why);
+
 void findings_free(struct findings *findings);
 
 /*
- * Returns the innermost function of the user's own code in a stack, else the function that called
- * CUDA. Returns NULL if there is none.
+ * Return the innermost function of the user's own code in a stack of `findings->result`;
+ * findings_site() returns else the function that called CUDA. NULL: there is none.
  */
+const struct frame_info *findings_own(const struct findings *findings, uint32_t stack);
 const struct frame_info *findings_site(const struct findings *findings, uint32_t stack);
 
 /*

@@ -2,8 +2,12 @@
 #include "profiler/findings/findings_private.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "profiler/findings/site_sums.h"
+#include "profiler/tables/memory_place.h"
+#include "symbolize/util/text.h"
 
 /* ---- start-up ---- */
 
@@ -38,45 +42,61 @@ static enum start_part start_part_of(const struct result *r, uint32_t stack)
 	return found;
 }
 
+/* Samples before the first work. */
+struct start_samples {
+	uint64_t counts[START_PARTS], all;
+	struct site_sums sites; /* of other code */
+};
+
+static void count_start_samples(const struct making *m, struct start_samples *c)
+{
+	for (uint64_t i = 0; i < m->schedule->sample_count; i++) {
+		const struct schedule_activity *s = &m->schedule->samples[i];
+		enum start_part part;
+
+		if (s->start_ns >= m->findings->first_work_ns)
+			break;
+		part = start_part_of(m->findings->result, s->stack);
+		c->counts[part]++;
+		c->all++;
+		if (part == STARTS_OTHER)
+			site_sums_add(&c->sites, findings_own(m->findings, s->stack), 1);
+	}
+}
+
 /* Says what the samples before the first work show. Writes "" if there are few. */
 static void start_parts_text(const struct making *m, char *text, size_t size)
 {
 	static const char *const labels[START_PARTS] = {"imports", "compilation",
 							"CUDA's own start", "other code"};
-	uint64_t counts[START_PARTS] = {0}, all = 0;
-	size_t used = 0;
+	struct start_samples c = {.all = 0};
+	const struct site_sum *most;
+	char name[FINDING_NAME_BYTES];
 
 	text[0] = '\0';
-	for (uint64_t i = 0; i < m->schedule->sample_count; i++) {
-		const struct schedule_activity *s = &m->schedule->samples[i];
-
-		if (s->start_ns >= m->findings->first_work_ns)
-			break;
-		counts[start_part_of(m->result, s->stack)]++;
-		all++;
-	}
-	for (int i = 0; i < START_PARTS && all >= 10; i++) {
-		int n;
-
-		if (counts[i] * 20 < all)
-			continue;
-		n = snprintf(text + used, size - used, "%s%s %.0f %%",
-			     used ? ", " : " (CPU: ", labels[i], percent_of(counts[i], all));
-		used += n > 0 ? (size_t)n : 0;
-		if (used >= size)
-			return;
-	}
-	if (used)
-		snprintf(text + used, size - used, ")");
+	count_start_samples(m, &c);
+	most = site_sums_largest(&c.sites);
+	for (int i = 0; i < START_PARTS && c.all >= 10; i++)
+		if (c.counts[i] * 20 >= c.all)
+			append_text(text, size, "%s%s %.0f %%",
+				    text[0] ? ", " : " (CPU: ", labels[i],
+				    percent_of(c.counts[i], c.all));
+	if (text[0] && most && most->frame && most->amount * 5 >= c.all)
+		append_text(text, size, ", %.0f %% of it in %s",
+			    percent_of(most->amount, c.counts[STARTS_OTHER]),
+			    finding_name(name, most->frame));
+	if (text[0])
+		append_text(text, size, ")");
+	site_sums_release(&c.sites);
 }
 
 void findings_add_start_up(struct making *m)
 {
 	const struct findings *f = m->findings;
 	uint64_t run_ns = m->to_ns - m->from_ns;
-	char parts[160];
+	char parts[FINDING_NAME_BYTES + 160];
 
-	if (!f->first_work_ns || f->first_work_ns <= m->from_ns ||
+	if (m->result->is_part || f->first_work_ns <= m->from_ns ||
 	    percent_of(f->first_work_ns - m->from_ns, run_ns) < VERDICT_SHARE_MIN)
 		return;
 	start_parts_text(m, parts, sizeof(parts));
@@ -96,16 +116,49 @@ void findings_add_start_up(struct making *m)
 
 /* ---- steps ---- */
 
+/* Returns whether steps take times that are hardly worth telling apart. */
+static bool is_even(const struct step_times *t)
+{
+	return t->slowest_ns - t->fastest_ns <= t->median_ns / 50;
+}
+
+/* Describes how long the steps take: all alike, or their spread and the slowest one. */
+static const char *spread_text(const struct findings *f, char *text, size_t size)
+{
+	const struct step_times *t = &f->step_times;
+	char low[QUANTITY_BYTES], high[QUANTITY_BYTES], slowest[QUANTITY_BYTES];
+
+	if (is_even(t))
+		snprintf(text, size, "all alike");
+	else
+		snprintf(text, size, "8 of 10 take %s to %s; the slowest, number %" PRIu32 ", %s",
+			 time_text(low, (double)t->p10_ns), time_text(high, (double)t->p90_ns),
+			 t->slowest, time_text(slowest, (double)t->slowest_ns));
+	return text;
+}
+
+/* Names the main loop, if there are several. Writes "" for one. */
+static const char *loop_text(const struct making *m, char *text, size_t size)
+{
+	const struct findings *f = m->findings;
+
+	text[0] = '\0';
+	if (f->steps.count > 1)
+		snprintf(text, size, "; of %" PRIu32 " loops, the main one, in %s", f->steps.count,
+			 memory_process_name(m->result, m->process));
+	return text;
+}
+
 void findings_add_steps(struct making *m)
 {
 	const struct findings *f = m->findings;
 	const struct step_series *s = f->steps.list;
 	const struct step_times *t = &f->step_times;
-	char median[QUANTITY_BYTES], low[QUANTITY_BYTES], high[QUANTITY_BYTES];
-	char slowest[QUANTITY_BYTES], drift[64] = "", warm_up[64] = "";
+	char median[QUANTITY_BYTES], drift[64] = "", warm_up[64] = "";
+	char spread[160], loop[200];
 
 	if (!f->steps.count) {
-		if (f->no_steps && !m->result->is_by_launch)
+		if (f->no_steps && !m->result->is_by_launch && !m->is_part)
 			finding_add(m,
 				    (struct finding){
 					    .kind = FINDING_STEPS,
@@ -117,27 +170,25 @@ void findings_add_steps(struct making *m)
 		snprintf(drift, sizeof(drift), "; %.0f %% %s at the end than at the beginning",
 			 100 * (t->drift > 0 ? t->drift : -t->drift),
 			 t->drift > 0 ? "longer" : "shorter");
-	if (s->warm_up)
-		snprintf(warm_up, sizeof(warm_up), "; %" PRIu32 " before them are warm-up",
-			 s->warm_up);
-	finding_add(m,
-		    (struct finding){
-			    .kind = FINDING_STEPS,
-			    .claim = finding_text(
-				    m,
-				    "%" PRIu32
-				    " steps of %s (8 of 10 take %s to %s; the slowest, number "
-				    "%" PRIu32 ", %s)%s%s",
-				    s->count - s->warm_up, time_text(median, (double)t->median_ns),
-				    time_text(low, (double)t->p10_ns),
-				    time_text(high, (double)t->p90_ns), t->slowest,
-				    time_text(slowest, (double)t->slowest_ns), drift, warm_up),
-			    .certainty = "derived from the order of launches",
-			    /* a part has other numbers than the run */
-			    .next = m->result->is_part
-					    ? NULL
-					    : finding_text(m,
-							   "--step %" PRIu32
-							   " -o step.html: the slowest one",
-							   t->slowest)});
+	if (s->warm_up == 1)
+		snprintf(warm_up, sizeof(warm_up), "; number 0, before them, is warm-up");
+	else if (s->warm_up)
+		snprintf(warm_up, sizeof(warm_up),
+			 "; numbers 0 to %" PRIu32 ", before them, are warm-up", s->warm_up - 1);
+	finding_add(m, (struct finding){
+			       .kind = FINDING_STEPS,
+			       .claim = finding_text(m, "%" PRIu32 " steps of %s (%s)%s%s%s",
+						     s->count - s->warm_up,
+						     time_text(median, (double)t->median_ns),
+						     spread_text(f, spread, sizeof(spread)), drift,
+						     warm_up, loop_text(m, loop, sizeof(loop))),
+			       .certainty = "derived from the order of launches",
+			       /* a part has other numbers than the run */
+			       .next = m->result->is_part || is_even(t)
+					       ? NULL
+					       : finding_text(m,
+							      FINDING_FROM
+							      "--step %" PRIu32
+							      " -o step.html: the slowest one",
+							      t->slowest)});
 }

@@ -11,19 +11,24 @@ static void add_gap(struct making *m, const struct idle_cause *gap)
 	char name[FINDING_NAME_BYTES], length[QUANTITY_BYTES];
 	uint64_t to_ns = gap->longest_from_ns + gap->longest_ns;
 
-	finding_add(m, (struct finding){
-			       .kind = FINDING_GAP,
-			       .claim = finding_text(
-				       m, "the longest gap is %s at %.3f s, before a launch by %s",
-				       time_text(length, (double)gap->longest_ns),
-				       finding_seconds(m, gap->longest_from_ns),
-				       finding_name(name, gap->site)),
-			       .certainty = "measured",
-			       .next = finding_text(m, "--time %.3f..%.3f -o gap.html",
-						    finding_seconds(m, gap->longest_from_ns),
-						    finding_seconds(m, to_ns) + 0.001),
-			       .from_ns = gap->longest_from_ns,
-			       .to_ns = to_ns});
+	finding_add(
+		m,
+		(struct finding){
+			.kind = FINDING_GAP,
+			.claim = finding_text(
+				m, "the longest gap is %s at %.3f s, before a launch by %s",
+				time_text(length, (double)gap->longest_ns),
+				finding_seconds(m, gap->longest_from_ns),
+				finding_name(name, gap->site)),
+			.certainty = "measured",
+			.next = m->result->is_part
+					? NULL
+					: finding_text(m,
+						       FINDING_FROM "--time %.3f..%.3f -o gap.html",
+						       finding_seconds(m, gap->longest_from_ns),
+						       finding_seconds(m, to_ns) + 0.001),
+			.from_ns = gap->longest_from_ns,
+			.to_ns = to_ns});
 }
 
 void findings_add_idle(struct making *m)
@@ -41,19 +46,21 @@ void findings_add_idle(struct making *m)
 		if (!gap || cause->longest_ns > gap->longest_ns)
 			gap = cause;
 	}
-	if (first && percent_of(first->ns, all_ns) >= IDLE_MIN)
-		finding_add(
-			m, (struct finding){
-				   .kind = FINDING_IDLE,
-				   .claim = finding_text(m, "%.1f %% of the steady part: %s; %s %s",
-							 percent_of(first->ns, all_ns),
-							 device_use_text(first->use),
-							 first->sampled_ns > first->ns / 2
-								 ? "in"
-								 : "before launches by",
-							 finding_name(name, first->site)),
-				   .certainty = first->sampled_ns > first->ns / 2 ? "sampled"
-										  : "measured"});
+	if (first && percent_of(first->ns, all_ns) >= IDLE_MIN) {
+		bool is_seen = first->sampled_ns > first->ns / 2;
+
+		finding_add(m, (struct finding){.kind = FINDING_IDLE,
+						.claim = finding_text(
+							m, "%.1f %% of the steady part: %s; %s %s",
+							percent_of(first->ns, all_ns),
+							device_use_text(first->use),
+							is_seen ? "in"
+							: first->use == USE_SYNCHRONIZING
+								? "after work launched by"
+								: "before launches by",
+							finding_name(name, first->site)),
+						.certainty = is_seen ? "sampled" : "measured"});
+	}
 	if (gap && gap->longest_ns >= GAP_MIN_NS)
 		add_gap(m, gap);
 }

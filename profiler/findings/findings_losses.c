@@ -32,7 +32,7 @@ void findings_add_losses(struct making *m)
 							      "times and shares may be %.1f %% off",
 							      lost, all, percent_of(lost, all)),
 					.certainty = "counted",
-					.next = "--query losses: what is missing",
+					.next = FINDING_FROM "--query losses: what is missing",
 					.from_ns = m->from_ns,
 					.to_ns = m->to_ns});
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "profiler/findings/site_sums.h"
 #include "profiler/model/copied_memory.h"
 #include "profiler/model/memory_use.h"
 #include "profiler/tables/memory_place.h"
@@ -11,36 +12,6 @@
 #define COPIES_MIN 3.0 /* percent of the GPU time */
 
 /* ---- copies of pageable memory ---- */
-
-/* Sums by launch site. */
-struct site_sum {
-	uint64_t site; /* key: address of the frame; 0: unknown */
-	const struct frame_info *frame;
-	uint64_t amount;
-};
-typedef RECORD_SET(struct site_sum) site_sums;
-
-/* Adds to the sum of a stack's site. Without memory it is left out. */
-static void add_to_site(site_sums *sums, const struct findings *f, uint32_t stack, uint64_t amount)
-{
-	const struct frame_info *frame = findings_site(f, stack);
-	const uint64_t key = (uintptr_t)frame;
-	uint32_t at = record_get(sums, &key, &((struct site_sum){key, frame, 0}));
-
-	if (at != RECORD_NONE)
-		saturated_add(&sums->list[at].amount, amount);
-}
-
-/* Returns the largest sum; the first of equal ones. NULL: there is none. */
-static const struct site_sum *largest_site(const site_sums *sums)
-{
-	const struct site_sum *largest = NULL;
-
-	for (uint32_t i = 0; i < sums->count; i++)
-		if (!largest || sums->list[i].amount > largest->amount)
-			largest = &sums->list[i];
-	return largest;
-}
 
 static uint64_t gpu_ns(const struct making *m)
 {
@@ -53,8 +24,10 @@ void findings_add_copies(struct making *m)
 		result_tables_find(m->result->tables, &copied_memory_table);
 	struct copied_memory all = {.copies = 0};
 	char total[QUANTITY_BYTES], bytes[QUANTITY_BYTES], name[FINDING_NAME_BYTES];
-	site_sums sites = {.count = 0};
+	struct site_sums sites = {.all.count = 0};
 
+	if (m->result->is_part)
+		return; /* the table is of the whole run */
 	for (uint32_t i = 0; table && i < table->count; i++) {
 		const struct copied_memory *row = result_table_row(table, &copied_memory_table, i);
 
@@ -63,9 +36,9 @@ void findings_add_copies(struct making *m)
 		saturated_add(&all.copies, row->copies);
 		saturated_add(&all.bytes, row->bytes);
 		saturated_add(&all.ns, row->ns);
-		add_to_site(&sites, m->findings, row->stack, row->ns);
+		site_sums_add(&sites, findings_site(m->findings, row->stack), row->ns);
 	}
-	if (all.ns && sites.count && percent_of(all.ns, gpu_ns(m)) >= COPIES_MIN)
+	if (all.ns && sites.all.count && percent_of(all.ns, gpu_ns(m)) >= COPIES_MIN)
 		finding_add(
 			m,
 			(struct finding){
@@ -76,12 +49,12 @@ void findings_add_copies(struct making *m)
 					"the GPU time (%s); most by %s",
 					all.copies, time_text(total, (double)all.ns),
 					percent_of(all.ns, gpu_ns(m)), bytes_text(bytes, all.bytes),
-					finding_name(name, largest_site(&sites)->frame)),
-				.certainty = "measured, in the whole run",
+					finding_name(name, site_sums_largest(&sites)->frame)),
+				.certainty = "measured",
 				.next = "pinned memory is copied faster, and beside kernels",
 				.from_ns = m->from_ns,
 				.to_ns = m->to_ns});
-	record_set_release(&sites.set);
+	site_sums_release(&sites);
 }
 
 /* ---- memory ---- */
@@ -107,30 +80,34 @@ void findings_add_memory(struct making *m)
 	const struct site_sum *site;
 	uint32_t number = 0;
 	char bytes[QUANTITY_BYTES], name[FINDING_NAME_BYTES], where[MEMORY_PLACE_BYTES];
-	site_sums sites = {.count = 0};
+	struct site_sums sites = {.all.count = 0};
 
+	if (m->result->is_part)
+		return; /* memory is of the whole run */
 	memory_use_of(m->result->tables, &use);
 	peak = largest_peak(&use, &number);
 	for (uint32_t i = 0; peak && i < use.row_count; i++)
 		if (use.rows[i].total == number)
-			add_to_site(&sites, m->findings, use.rows[i].stack, use.rows[i].peak_bytes);
-	site = largest_site(&sites);
+			site_sums_add(&sites, findings_site(m->findings, use.rows[i].stack),
+				      use.rows[i].peak_bytes);
+	site = site_sums_largest(&sites);
 	if (peak && site)
-		finding_add(m,
-			    (struct finding){
-				    .kind = FINDING_MEMORY,
-				    .claim = finding_text(
-					    m,
-					    "memory peaks at %s (%s) at %.3f s; %.1f %% of it was "
-					    "allocated by %s",
-					    bytes_text(bytes, peak->peak_bytes),
-					    memory_place_text(m->result, peak, where),
-					    finding_seconds(m, peak->peak_ns),
-					    percent_of(site->amount, peak->peak_bytes),
-					    finding_name(name, site->frame)),
-				    .certainty = "measured, in the whole run",
-				    .next = "--weight memory -o memory.html: who holds it",
-				    .from_ns = m->from_ns,
-				    .to_ns = m->to_ns});
-	record_set_release(&sites.set);
+		finding_add(
+			m,
+			(struct finding){
+				.kind = FINDING_MEMORY,
+				.claim = finding_text(
+					m,
+					"memory peaks at %s (%s) at %.3f s; %.1f %% of it was "
+					"allocated by %s",
+					bytes_text(bytes, peak->peak_bytes),
+					memory_place_text(m->result, peak, where),
+					finding_seconds(m, peak->peak_ns),
+					percent_of(site->amount, peak->peak_bytes),
+					finding_name(name, site->frame)),
+				.certainty = "measured",
+				.next = FINDING_FROM "--weight peak -o memory.html: who holds it",
+				.from_ns = m->from_ns,
+				.to_ns = m->to_ns});
+	site_sums_release(&sites);
 }

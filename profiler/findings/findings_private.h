@@ -13,10 +13,12 @@
 /* The sources of the findings. All are borrowed. */
 struct making {
 	struct findings *findings;
-	const struct result *result;
+	const struct result *result; /* its rows; findings->result has the whole course */
 	struct hot_spots *spots;
 	const struct operation_schedule *schedule;
-	uint64_t from_ns, to_ns; /* the result's time range */
+	bool is_part;
+	uint32_t process;        /* that of the steps */
+	uint64_t from_ns, to_ns; /* time range of the run, or of the part */
 };
 
 #define FINDING_NAME_COLUMNS 80

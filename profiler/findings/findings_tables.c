@@ -190,7 +190,8 @@ struct report_table *idle_causes_report_table(const struct result *result)
 			.longest_at_ns =
 				c->longest_ns ? since_start(result, c->longest_from_ns) : 0};
 
-		report_table_add(f, &row);
+		if (c->ns) /* else it has but gaps whose time is sampled */
+			report_table_add(f, &row);
 	}
 	return f;
 }

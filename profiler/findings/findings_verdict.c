@@ -51,7 +51,7 @@ void findings_judge(struct findings *f)
 	uint64_t start_up_ns = device_times_sum(&f->whole, USE_START_UP);
 
 	v->of_ns = all_ns;
-	if (all_ns == 0) {
+	if (all_ns == 0 || !f->first_work_ns) {
 		v->kind = VERDICT_NO_WORK;
 		return;
 	}
@@ -67,7 +67,8 @@ void findings_judge(struct findings *f)
 	v->kind = VERDICT_COMPUTING;
 	v->use = USE_COMPUTING;
 	v->ns = device_times_sum(&f->steady, USE_COMPUTING);
-	if (percent_of(start_up_ns, device_times_whole(&f->whole)) < VERDICT_START_UP_MIN)
+	if (f->result->is_part ||
+	    percent_of(start_up_ns, device_times_whole(&f->whole)) < VERDICT_START_UP_MIN)
 		return;
 	v->kind = VERDICT_START_UP;
 	v->use = USE_START_UP;
@@ -112,8 +113,9 @@ static const char *verdict_claim(struct making *m)
 	double busy = percent_of(busy_ns, device_times_whole(&f->steady));
 	double share = percent_of(v->ns, v->of_ns);
 	char gpus[DEVICE_LABEL_BYTES], length[QUANTITY_BYTES], losses[512];
-	const char *part =
-		f->steps.count ? "the steps" : "the time from its first work to its last";
+	const char *part = m->is_part       ? "this part"
+			   : f->steps.count ? "the steps"
+					    : "the time from its first work to its last";
 
 	gpus_text(&f->steady, gpus);
 	time_text(length, (double)(f->steady_to_ns - f->steady_from_ns));
@@ -121,35 +123,37 @@ static const char *verdict_claim(struct making *m)
 	case VERDICT_NO_WORK:
 		return "no GPU work was recorded";
 	case VERDICT_START_UP:
-		return finding_text(
-			m,
-			"start-up takes %.1f %% of the run: no GPU work until %.3f s; then %s "
-			"computes %.1f %% of %s (%s)",
-			share, finding_seconds(m, f->first_work_ns), gpus, busy, part, length);
-	case VERDICT_LOSS:
-		return finding_text(m, "%s: %s, %.1f %% of %s (%s); it computes %.1f %%", gpus,
-				    device_use_text(v->use), share, part, length, busy);
+		return finding_text(m,
+				    "start-up takes %.1f %% of the run: no GPU work until %.3f s; "
+				    "then computing takes %.1f %% of %s (%s)",
+				    share, finding_seconds(m, f->first_work_ns), busy, part,
+				    length);
 	case VERDICT_MIXED:
 		list_losses(&f->steady, losses, sizeof(losses));
-		return finding_text(
-			m, "%s computes %.1f %% of %s (%s); no single cause of the rest: %s", gpus,
-			busy, part, length, losses);
+		return finding_text(m,
+				    "%s: computing takes %.1f %% of %s (%s); no single cause of "
+				    "the rest: %s",
+				    gpus, busy, part, length, losses);
 	case VERDICT_COMPUTING:
-		return finding_text(m, "%s computes %.1f %% of %s (%s)", gpus, busy, part, length);
+		return finding_text(m, "%s %s busy computing %.1f %% of %s (%s)", gpus,
+				    f->steady.device_count == 1 ? "is" : "are", busy, part, length);
 	default:
-		return finding_text(m, "%s: %s, %.1f %% of %s (%s); it computes %.1f %%", gpus,
-				    device_use_text(USE_UNKNOWN), share, part, length, busy);
+		return finding_text(m, "%s: %s, %.1f %% of %s (%s); computing takes %.1f %%", gpus,
+				    device_use_text(v->kind == VERDICT_LOSS ? v->use : USE_UNKNOWN),
+				    share, part, length, busy);
 	}
 }
 
 static const char *verdict_next(const struct verdict *v, const struct measure *measure)
 {
 	static const char *const of_uses[DEVICE_USES] = {
-		[USE_COPIES] = "-o x.html, Timeline: copies beside the kernels they could run with",
+		[USE_COPIES] =
+			"the timeline of -o x.html: copies beside the kernels they could run with",
 		[USE_COLLECTIVES] = "--from RANK0 RANK1...: which rank was last",
 		[USE_LAUNCHING] = "--launch-shapes: the kernels that are small; CUDA graphs launch "
 				  "many at once",
-		[USE_QUEUED] = "-o x.html, Timeline: what else ran, and events between streams",
+		[USE_QUEUED] =
+			"the timeline of -o x.html: what else ran, and events between streams",
 	};
 
 	if ((v->use == USE_HOST || v->use == USE_LOADER) && !measure->idle)

@@ -72,7 +72,8 @@ void findings_add_hottest_kernel(struct making *m)
 		return;
 	claim = finding_text(
 		m,
-		"%.1f %% of the GPU time (%s, %" PRIu64 " launches) is of %s; it explains %.1f %% "
+		"%.1f %% of the GPU time (%s, %" PRIu64
+		" executions) is spent in %s; it explains %.1f %% "
 		"of the steady part",
 		percent_of(first->ns, gpu_ns(m)), time_text(total, (double)first->ns), first->count,
 		finding_name(name, first->frame),
@@ -95,7 +96,8 @@ void findings_add_hottest_site(struct making *m)
 		return;
 	claim = finding_text(
 		m,
-		"%.1f %% of the GPU time (%s) is launched by %s, whose kernels explain %.1f %% of "
+		"%.1f %% of the GPU time (%s) is of work launched by %s, whose kernels explain "
+		"%.1f %% of "
 		"the steady part",
 		percent_of(first->ns, gpu_ns(m)), time_text(total, (double)first->ns),
 		finding_name(name, first->frame),
@@ -122,7 +124,7 @@ void findings_add_tiny(struct making *m)
 			       .kind = FINDING_TINY,
 			       .claim = finding_text(
 				       m,
-				       "%" PRIu64 " kernels of %s in the mean, and %.1f %% of the "
+				       "%" PRIu64 " kernels of %s on average, and %.1f %% of the "
 				       "steady part is lost between them",
 				       all->count,
 				       time_text(mean, (double)all->ns / (double)all->count), lost),
@@ -174,7 +176,7 @@ void findings_add_autotuning(struct making *m)
 						  time_text(total, (double)ns), count),
 			    .certainty =
 				    "measured; by functions called autotune, do_bench and the like",
-			    .next = "--steady: the steps without it",
+			    .next = FINDING_FROM "--steady -o steps.html: the steps without it",
 			    .from_ns = m->from_ns,
 			    .to_ns = m->to_ns});
 }

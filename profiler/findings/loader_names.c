@@ -16,6 +16,8 @@ static const char *const loading[] = {
 	"load",     "loads", "loader",  "loading", "dataloader", "dataset",
 	"prefetch", "fetch", "collate", "batches", "minibatch",
 };
+/* Words that begin the name of a function which returns a "batch". */
+static const char *const getting[] = {"get", "next", "read", "make", "sample"};
 static const char *const others[] = {
 	"model",      "weight",  "weights", "module", "state",
 	"checkpoint", "library", "kernel",  "config",
@@ -65,14 +67,18 @@ bool loader_names_library(const struct frame_info *frame)
 bool loader_names_function(const struct frame_info *frame)
 {
 	const char *at = frame->short_name ? frame->short_name : frame->name, *word;
-	bool has_loading = false;
-	size_t length;
+	bool has_loading = false, is_getter = false;
+	size_t length, words = 0;
 
 	while ((length = next_word(&at, &word)) > 0) {
 		if (is_listed(others, sizeof(others) / sizeof(others[0]), word, length))
 			return false;
+		if (words++ == 0)
+			is_getter = is_listed(getting, sizeof(getting) / sizeof(getting[0]), word,
+					      length);
 		has_loading |=
-			is_listed(loading, sizeof(loading) / sizeof(loading[0]), word, length);
+			is_listed(loading, sizeof(loading) / sizeof(loading[0]), word, length) ||
+			(is_getter && length == 5 && strncasecmp(word, "batch", 5) == 0);
 	}
 	return has_loading;
 }

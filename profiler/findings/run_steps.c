@@ -161,11 +161,23 @@ static int find_repeated(const struct launch_schedule *launches, const struct st
 	return err;
 }
 
+/*
+ * Returns whether steps are neither half of the launches nor half of the time of launches: those of
+ * one of many short threads tell nothing of the run.
+ */
+static bool is_small_part(const struct launch_schedule *l, const struct step_series *s)
+{
+	uint64_t all_ns = l->list[l->count - 1].start_ns - l->list[0].start_ns;
+
+	return s->launches < l->count / 2 && s->starts_ns[s->count] - s->starts_ns[0] < all_ns / 2;
+}
+
 /* Finds steps of one detail after the other. Kernels are read only if stacks tell too little. */
 static int find_by_launches(struct run_steps *steps, const struct result *result)
 {
 	enum token_detail single = TOKEN_DETAILS;
 	struct launch_schedule launches;
+	bool is_small = false;
 	uint64_t count = 0;
 	int err = 0;
 
@@ -177,14 +189,19 @@ static int find_by_launches(struct run_steps *steps, const struct result *result
 				    by_work ? BY_KERNEL : BY_STACK, by_work ? BY_WAIT : BY_STACK,
 				    &single, &steps->steps);
 		count = launches.count;
+		if (!err && steps->steps.count && is_small_part(&launches, &steps->steps.list[0])) {
+			step_list_release(&steps->steps);
+			is_small = true;
+		}
 		if (!err && steps->steps.count)
 			steps->thread = launches.threads.list[steps->steps.list[0].thread];
 		launch_schedule_release(&launches);
 	}
 	if (!err && !steps->steps.count)
-		steps->none = count < STEPS_MIN
-				      ? "there are too few launches"
-				      : "no sequence of launches repeats over most of the run";
+		steps->none = count < STEPS_MIN ? "there are too few launches"
+			      : is_small        ? "launches repeat in a small part of the run only"
+					 : "no sequence of launches repeats, at steady intervals, "
+					   "over most of the run";
 	return err;
 }
 

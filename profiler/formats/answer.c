@@ -220,7 +220,7 @@ struct json *answer_row(struct answer *a)
 
 void answer_short_text(struct answer *a, const char *key, const char *text, size_t most)
 {
-	char copy[ANSWER_TEXT_BYTES + 1];
+	char copy[ANSWER_CLAIM_BYTES + 1];
 
 	if (!text)
 		return;
@@ -238,15 +238,16 @@ void answer_look(struct answer *a, const char *option, const char *value, bool r
 {
 	const struct answer_command *c = a->command;
 	char *quoted = answer_quoted(value), text[LOOK_BYTES];
+	bool is_in_slice = strstr(c->slice, option) != NULL; /* options are given once */
 	int length;
 
 	if (!quoted) {
 		a->is_out_of_memory = true;
 		return;
 	}
-	length = snprintf(text, sizeof(text), "%s%s%s %s %s%s%s", c->files, c->slice,
-			  replaces_time ? "" : c->time, option, quoted, output ? " -o " : "",
-			  output ? output : "");
+	length = snprintf(text, sizeof(text), "%s%s%s %s %s%s%s", c->files,
+			  is_in_slice ? "" : c->slice, replaces_time ? "" : c->time, option, quoted,
+			  output ? " -o " : "", output ? output : "");
 	free(quoted);
 	if (length > 0 && (size_t)length < sizeof(text)) /* a cut command would do another thing */
 		json_text(&a->row.json, "look", text);

@@ -34,6 +34,7 @@
 
 #define ANSWER_BYTES_MAX 8192u
 #define ANSWER_TEXT_BYTES 200u
+#define ANSWER_CLAIM_BYTES 500u /* for sentences of findings */
 #define ANSWER_NEXT_MAX 4u
 
 /*
@@ -68,7 +69,8 @@ struct json *answer_row(struct answer *answer);
 /* Adds a text to the row. Writes nothing if `text` is NULL. */
 void answer_text(struct answer *answer, const char *key, const char *text);
 
-/* Adds a text that is cut at `most` bytes, ANSWER_TEXT_BYTES or less. `key` is NULL in an array. */
+/* Adds a text that is cut at `most` bytes, ANSWER_CLAIM_BYTES or less. `key` is NULL in an array.
+ */
 void answer_short_text(struct answer *answer, const char *key, const char *text, size_t most);
 
 /*

@@ -43,6 +43,17 @@ static bool is_word(uint32_t c)
 	       c == '_';
 }
 
+/* Returns whether viewers make a link of an "@": a mention, or an address of mail. */
+static bool is_mention(uint32_t before, const char *next)
+{
+	size_t length = 0;
+
+	while (is_word((unsigned char)next[length]) || next[length] == '-')
+		length++;
+	/* behind a word it is an address, if a domain follows */
+	return length && (!is_word(before) || next[length] == '.');
+}
+
 /*
  * Writes one character. `before` is the one before it, `next` the rest of the text. A backslash
  * before a colon or a dot breaks a link that viewers would make of plain text. Viewers find
@@ -58,7 +69,7 @@ static void put_character(FILE *out, uint32_t c, uint32_t before, const char *ne
 		fputs("&lt;", out);
 	else if (c == '>')
 		fputs("&gt;", out);
-	else if (c == '@' && !is_word(before) && is_word((unsigned char)*next))
+	else if (c == '@' && is_mention(before, next))
 		fputs("\\@ ", out);
 	else if ((c < 0x80 && c && strchr("\\`*_[]#!~|@$", (int)c)) || (c == ':' && *next == '/') ||
 		 (c == '.' && (before == 'w' || before == 'W')))

@@ -50,15 +50,16 @@ static void put_moment(struct json *j, const char *key, const struct result *r, 
 /* Writes what a finding advises. If that is options for a capture, they make a command. */
 static void put_finding_next(struct answer *a, const char *next)
 {
-	static const char *const options[] = {"--time ", "--step ", "--steady", "--query "};
+	size_t from = strlen(FINDING_FROM);
 	char words[ANSWER_TEXT_BYTES];
-	const char *end = next ? strstr(next, ": ") : NULL;
+	const char *end;
 
 	answer_text(a, "next", next);
-	if (!next || !starts_with_any(next, options, sizeof(options) / sizeof(options[0])))
+	if (!next || !starts_with(next, FINDING_FROM))
 		return;
-	snprintf(words, sizeof(words), "%.*s%s", end ? (int)(end - next) : (int)strlen(next), next,
-		 strstr(next, " -o ") || starts_with(next, "--query") ? "" : " --query verdict");
+	end = strstr(next, ": ");
+	snprintf(words, sizeof(words), "%.*s", end ? (int)(end - next - (ptrdiff_t)from) : 1000,
+		 next + from);
 	answer_look_with(a, words);
 }
 
@@ -94,7 +95,7 @@ static int answer_verdict(struct answer *a, const struct query_input *in, const 
 			break;
 		}
 		json_text(j, "kind", finding_word(e->kind));
-		answer_text(a, "claim", e->claim);
+		answer_short_text(a, "claim", e->claim, ANSWER_CLAIM_BYTES);
 		answer_text(a, "certainty", e->certainty);
 		if (e->to_ns > e->from_ns) {
 			put_moment(j, "from_ns", r, e->from_ns);

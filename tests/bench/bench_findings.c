@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 	result.totals.sample_ns = 20000000;
 	before = peak_bytes();
 	start = now_s();
-	findings = findings_new(&result);
+	findings = findings_new(&result, NULL);
 	printf("findings of %d launches and kernels: %.2f s, %" PRIu64 " MiB, %u steps\n", LAUNCHES,
 	       now_s() - start, (peak_bytes() - before) >> 20,
 	       findings && findings->steps.count ? findings->steps.list[0].count : 0);

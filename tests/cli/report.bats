@@ -88,7 +88,7 @@ squeeze()
 	head -n 1 ending >first
 	# what limits it depends on the machine's load
 	expect_line first ': ran [0-9.]+ m?s, exit 0\. (GPU 0|start-up).* [0-9.]+ % of (the steps|the time from|the run).*$'
-	expect_line ending '^ 10 steps of [0-9.]+ ms \(8 of 10 take .*; look closer: --step [0-9] -o step\.html: the slowest one$'
+	expect_line ending '^ 10 steps of [0-9.]+ ms \(8 of 10 take .*; look closer: --from x\.profile --step [0-9] -o step\.html: the slowest one$'
 	expect_line ending '^ time share count GPU work, launched by$'
 	expect_line ending '^ 108\.000 ms 40\.7 % 120 model::gemm<float, 128, 256>, by server::Mlp::forward$'
 	expect_line ending '^ 17\.000 ms 6\.4 % \(4 more\)$'

@@ -87,7 +87,8 @@ static inline void made_findings(struct made_findings *m, const struct result *r
 	f->steady_to_ns = f->steady.to_ns;
 	made_finding(m, FINDING_VERDICT, "GPU 0: idle around calls that wait, 30.0 % of the steps",
 		     "--waits: which calls wait");
-	made_finding(m, FINDING_STEPS, "10 steps", "--step 8 -o step.html: the slowest one");
+	made_finding(m, FINDING_STEPS, "10 steps",
+		     FINDING_FROM "--step 8 -o step.html: the slowest one");
 }
 
 #endif

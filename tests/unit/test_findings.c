@@ -81,7 +81,7 @@ static const struct findings *find(struct run *r)
 {
 	timeline_finish(r->made.timeline);
 	r->made.made.result.timeline = r->made.timeline;
-	r->findings = findings_new(&r->made.made.result);
+	r->findings = findings_new(&r->made.made.result, NULL);
 	assert_non_null(r->findings);
 	r->made.made.result.findings = r->findings;
 	return r->findings;
@@ -114,14 +114,14 @@ static void a_gpu_that_computes(void **state)
 	f = find(&r);
 	assert_null(f->unknown);
 	assert_string_equal(verdict_word(&f->verdict), "computing");
-	expect_claim(f, FINDING_VERDICT, "computes 99.");
+	expect_claim(f, FINDING_VERDICT, "is busy computing 99.");
 	assert_int_equal(f->steps.count, 1);
 	assert_int_equal(f->steps.list[0].count, 50);
 	assert_int_equal(f->step_times.median_ns, 15 * MS);
 	expect_claim(f, FINDING_STEPS, "50 steps of 15.000 ms");
 	expect_claim(f, FINDING_START_UP, "no GPU work until 0.100 s");
 	expect_claim(f, FINDING_KERNEL,
-		     "50 launches) is of [GPU_Kernel]first; it explains 33.3 % of");
+		     "50 executions) is spent in [GPU_Kernel]first; it explains 33.3 %");
 	assert_null(findings_find(f, FINDING_TINY));
 	assert_null(findings_find(f, FINDING_LOSSES));
 	end(&r);
@@ -171,7 +171,7 @@ static void what_is_not_known(void **state)
 	end(&r);
 
 	begin(&r); /* without the course of the run */
-	r.findings = findings_new(&r.made.made.result);
+	r.findings = findings_new(&r.made.made.result, NULL);
 	assert_non_null(r.findings->unknown);
 	assert_int_equal(r.findings->count, 0);
 	end(&r);

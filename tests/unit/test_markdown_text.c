@@ -44,6 +44,8 @@ static void nobody_is_mentioned(void **state)
 	expect("@somebody", 100, "\\@ somebody");
 	expect("call(@somebody)", 100, "call(\\@ somebody)");
 	expect("memcpy@plt", 100, "memcpy\\@plt");
+	expect("user@evil.com", 100, "user\\@ evil.com");
+	expect("mailto:a@e-vil.com", 100, "mailto:a\\@ e-vil.com");
 	expect("a@@V_2", 100, "a\\@\\@ V\\_2");
 }
 
