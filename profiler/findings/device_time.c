@@ -95,7 +95,7 @@ struct device_state {
 	uint64_t last_end_ns;
 	uint64_t latency_ns;
 	uint32_t waited_by;     /* thread that waited for the last work; SCHEDULE_NO_SITE: none */
-	enum work_use last_use; /* use and site of the last work */
+	enum work_use last_use; /* the last work: its use and its site */
 	uint32_t last_site;
 	bool is_used;
 };

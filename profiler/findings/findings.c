@@ -201,7 +201,7 @@ static int make(struct making *m)
 	if (!err)
 		err = idle_causes_of(&f->causes, &f->steady, site_of, f);
 	if (!err) {
-		findings_judge(f);
+		findings_judge(m);
 		add_all(m);
 	}
 	operation_schedule_release(&schedule);

@@ -43,7 +43,7 @@ enum finding_kind {
 	FINDING_SYNCS,
 	FINDING_TINY,
 	FINDING_AUTOTUNING,
-	FINDING_COPIES, /* of pageable memory */
+	FINDING_COPIES, /* copies of pageable memory */
 	FINDING_MEMORY,
 	FINDING_LOSSES,
 	FINDING_KINDS
@@ -130,8 +130,8 @@ const struct frame_info *findings_site(const struct findings *findings, uint32_t
 
 /*
  * Return the computing time of the steady part that a kernel explains, or a function of
- * hot_spots_site() that launched it. Moments in which several kernels ran are of the first one, so
- * these times add up to the time that GPUs computed, but for kernels of unknown launches.
+ * hot_spots_site() that launched it. A moment in which several kernels ran belongs to the first
+ * one. So these times add up to the time that GPUs computed, but for kernels of unknown launches.
  */
 uint64_t findings_kernel_computes(const struct findings *findings, const struct frame_info *kernel);
 uint64_t findings_site_computes(const struct findings *findings, const struct frame_info *site);

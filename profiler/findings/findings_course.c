@@ -108,8 +108,9 @@ void findings_add_start_up(struct making *m)
 				       percent_of(f->first_work_ns - m->from_ns, run_ns), parts),
 			       .certainty = parts[0] ? "measured; the parts are of CPU samples"
 						     : "measured",
-			       .next = finding_text(m, "--time ..%.3f -o start.html: what it is",
-						    finding_seconds(m, f->first_work_ns)),
+			       .next = finding_text(
+				       m, FINDING_FROM "--time ..%.3f -o start.html: what it is",
+				       floor(1e3 * finding_seconds(m, f->first_work_ns)) / 1e3),
 			       .from_ns = m->from_ns,
 			       .to_ns = f->first_work_ns});
 }

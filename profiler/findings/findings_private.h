@@ -38,7 +38,7 @@ void finding_add(struct making *m, struct finding finding);
 double finding_seconds(const struct making *m, uint64_t ns);
 
 /* Sets the verdict, by the times of the devices. */
-void findings_judge(struct findings *findings);
+void findings_judge(struct making *m);
 
 /* Add findings. */
 void findings_add_verdict(struct making *m);

@@ -43,8 +43,9 @@ static bool largest_losses(const struct device_times *times, enum device_use lar
 	return ns[0] > 0;
 }
 
-void findings_judge(struct findings *f)
+void findings_judge(struct making *m)
 {
+	struct findings *f = m->findings;
 	struct verdict *v = &f->verdict;
 	enum device_use largest[2] = {USE_UNKNOWN, USE_UNKNOWN};
 	uint64_t ns[2], all_ns = device_times_whole(&f->steady);
@@ -67,7 +68,7 @@ void findings_judge(struct findings *f)
 	v->kind = VERDICT_COMPUTING;
 	v->use = USE_COMPUTING;
 	v->ns = device_times_sum(&f->steady, USE_COMPUTING);
-	if (f->result->is_part ||
+	if (m->result->is_part ||
 	    percent_of(start_up_ns, device_times_whole(&f->whole)) < VERDICT_START_UP_MIN)
 		return;
 	v->kind = VERDICT_START_UP;
@@ -172,10 +173,7 @@ void findings_add_verdict(struct making *m)
 	finding_add(m, (struct finding){
 			       .kind = FINDING_VERDICT,
 			       .claim = verdict_claim(m),
-			       .certainty = v->kind == VERDICT_LOSS && (v->use == USE_LOADER ||
-									v->use == USE_HOST)
-						    ? "measured; the names are of CPU samples"
-						    : "measured",
+			       .certainty = "measured",
 			       .next = verdict_next(v, &m->result->totals.measure),
 		       });
 }
