@@ -18,7 +18,7 @@ struct chosen_steps {
 	struct run_steps found;
 	uint64_t *work_ns;        /* when GPUs began the work of each step: step_work.h */
 	uint32_t first, end;      /* numbers of the chosen steps; the end is excluded */
-	struct slice_range range; /* of launches; GPUs work from work_ns[first] to work_ns[end] */
+	struct slice_range range; /* the launches; GPUs work from work_ns[first] to work_ns[end] */
 };
 
 /*

@@ -13,8 +13,8 @@
 #define SHOWN_BYTES 96
 
 struct picked_step {
-	uint64_t duration_ns;    /* of its GPU work */
-	uint64_t from_ns, to_ns; /* of its launches */
+	uint64_t duration_ns;    /* its GPU work */
+	uint64_t from_ns, to_ns; /* its launches */
 };
 
 struct slow_steps {

@@ -126,8 +126,7 @@ struct division {
 	RECORD_SET(struct pooled_sample) pooled;
 	uint32_t *latest;   /* by stack of the result: the site charged last, or RECORD_NONE */
 	const bool *is_own; /* by frame of the result */
-	/* of host code, by rows of --idle: sums, of loaders if true; and what goes to their stacks
-	 */
+	/* rows of --idle and their part of host code; loaders, if true */
 	uint64_t rows_ns[2], row_ns[2];
 	double loader_share; /* below 0: there are no such rows */
 	bool has_failed;

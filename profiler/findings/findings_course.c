@@ -45,7 +45,7 @@ static enum start_part start_part_of(const struct result *r, uint32_t stack)
 /* Samples before the first work. */
 struct start_samples {
 	uint64_t counts[START_PARTS], all;
-	struct site_sums sites; /* of other code */
+	struct site_sums sites; /* other code */
 };
 
 static void count_start_samples(const struct making *m, struct start_samples *c)

@@ -17,7 +17,7 @@ struct making {
 	struct hot_spots *spots;
 	const struct operation_schedule *schedule;
 	bool is_part;
-	uint32_t process;        /* that of the steps */
+	uint32_t process;        /* the process of the steps */
 	uint64_t from_ns, to_ns; /* time range of the run, or of the part */
 };
 

@@ -118,8 +118,8 @@ static void all_sections(void **state)
 	expect_line(text, "| 4 | 80.000 ms | 100.0 % | 78.400 ms | 80.000 ms | work |");
 	expect_line(text, "| idle around calls that wait for the GPU | 3.000 us | 15.0 % | 900 ns "
 			  "| step (train.py) |");
-	expect_line(text,
-		    "- 10 steps _(measured)_. Look closer: --from x.profile --step 8 -o step.html: the slowest one");
+	expect_line(text, "- 10 steps _(measured)_. Look closer: --from x.profile --step 8 -o "
+			  "step.html: the slowest one");
 	expect_line(text,
 		    "GPU times lack 25.0 % of the operations, and are too small by about as much.");
 	expect_line(text,
