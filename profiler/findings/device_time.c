@@ -114,23 +114,35 @@ struct pooled_sample {
 	uint64_t count;
 };
 
-struct division {
+/* One of the time ranges that are divided, and what is collected for it. */
+struct range_state {
 	struct device_times *times;
+	RECORD_SET(struct pool) pools;
+	RECORD_SET(struct pooled_sample) pooled;
+	uint32_t *latest;       /* by stack of the result: the site charged last, or RECORD_NONE */
+	uint64_t *computing_ns; /* by site of the schedule */
+	uint64_t row_ns[2];     /* host code that goes to rows of --idle; loaders', if true */
+};
+
+struct division {
 	const struct operation_schedule *schedule;
 	const struct result *result;
 	struct thread_state *threads;
 	struct device_state *devices;
 	struct schedule_activity *samples, *waits; /* by thread, then in order of time */
-	uint64_t *computing_ns;                    /* by site of the schedule */
-	RECORD_SET(struct pool) pools;
-	RECORD_SET(struct pooled_sample) pooled;
-	uint32_t *latest;   /* by stack of the result: the site charged last, or RECORD_NONE */
-	const bool *is_own; /* by frame of the result */
-	/* rows of --idle and their part of host code; loaders, if true */
-	uint64_t rows_ns[2], row_ns[2];
-	double loader_share; /* below 0: there are no such rows */
+	const bool *is_own;                        /* by frame of the result */
+	uint64_t rows_ns[2];                       /* sums of rows of --idle; loaders', if true */
+	double loader_share;                       /* below 0: there are no such rows */
+	struct range_state ranges[DEVICE_TIME_RANGES];
+	uint32_t range_count;
+	uint64_t from_ns, to_ns;   /* what the ranges span */
+	struct range_state *range; /* the one that is charged now */
 	bool has_failed;
 };
+
+/* Charges each range in turn. */
+#define EACH_RANGE(d) \
+	for ((d)->range = (d)->ranges; (d)->range < (d)->ranges + (d)->range_count; (d)->range++)
 
 /* ---- charges ---- */
 
@@ -145,14 +157,14 @@ struct charge {
 static uint32_t find_site(struct division *d, const struct charge *charge)
 {
 	const uint32_t key[] = {charge->use, charge->stack, charge->is_sampled, 0};
-	uint32_t at = d->latest[charge->stack];
+	uint32_t at = d->range->latest[charge->stack];
 
-	if (at == RECORD_NONE || memcmp(&d->times->sites.list[at], key, sizeof(key)) != 0)
-		at = record_get(&d->times->sites, &key,
+	if (at == RECORD_NONE || memcmp(&d->range->times->sites.list[at], key, sizeof(key)) != 0)
+		at = record_get(&d->range->times->sites, &key,
 				&((struct idle_site){.use = charge->use,
 						     .stack = charge->stack,
 						     .is_sampled = charge->is_sampled}));
-	d->latest[charge->stack] = at;
+	d->range->latest[charge->stack] = at;
 	return at;
 }
 
@@ -165,7 +177,7 @@ static void charge_site(struct division *d, const struct charge *charge)
 		d->has_failed = true;
 		return;
 	}
-	site = &d->times->sites.list[at];
+	site = &d->range->times->sites.list[at];
 	site->count += charge->count;
 	site->ns += charge->ns;
 	if (charge->longest_ns > site->longest_ns) {
@@ -177,10 +189,10 @@ static void charge_site(struct division *d, const struct charge *charge)
 /* Clips a time to the range. Returns its length. */
 static uint64_t clip(const struct division *d, uint64_t *from_ns, uint64_t *to_ns)
 {
-	if (*from_ns < d->times->from_ns)
-		*from_ns = d->times->from_ns;
-	if (*to_ns > d->times->to_ns)
-		*to_ns = d->times->to_ns;
+	if (*from_ns < d->range->times->from_ns)
+		*from_ns = d->range->times->from_ns;
+	if (*to_ns > d->range->times->to_ns)
+		*to_ns = d->range->times->to_ns;
 	return *from_ns < *to_ns ? *to_ns - *from_ns : 0;
 }
 
@@ -188,7 +200,12 @@ static uint64_t clip(const struct division *d, uint64_t *from_ns, uint64_t *to_n
 static void use_time(struct division *d, uint32_t device, enum device_use use, uint64_t from_ns,
 		     uint64_t to_ns)
 {
-	d->times->devices[device].ns[use] += clip(d, &from_ns, &to_ns);
+	EACH_RANGE(d)
+	{
+		uint64_t from = from_ns, to = to_ns;
+
+		d->range->times->devices[device].ns[use] += clip(d, &from, &to);
+	}
 }
 
 static uint32_t stack_of(const struct division *d, uint32_t site)
@@ -200,7 +217,7 @@ static uint32_t stack_of(const struct division *d, uint32_t site)
 static void charge_stack(struct division *d, uint32_t device, enum device_use use, uint32_t stack,
 			 uint64_t from_ns, uint64_t ns)
 {
-	d->times->devices[device].ns[use] += ns;
+	d->range->times->devices[device].ns[use] += ns;
 	charge_site(d, &(struct charge){.use = use,
 					.stack = stack,
 					.count = 1,
@@ -212,10 +229,13 @@ static void charge_stack(struct division *d, uint32_t device, enum device_use us
 static void charge_idle(struct division *d, uint32_t device, enum device_use use, uint32_t site,
 			uint64_t from_ns, uint64_t to_ns)
 {
-	uint64_t ns = clip(d, &from_ns, &to_ns);
+	EACH_RANGE(d)
+	{
+		uint64_t from = from_ns, to = to_ns, ns = clip(d, &from, &to);
 
-	if (ns)
-		charge_stack(d, device, use, stack_of(d, site), from_ns, ns);
+		if (ns)
+			charge_stack(d, device, use, stack_of(d, site), from, ns);
+	}
 }
 
 /* ---- host code ---- */
@@ -238,44 +258,43 @@ static uint64_t first_from(const struct schedule_activity *list, uint64_t from, 
 /* Notes the thread's samples in a gap of a pool. */
 static void pool_samples(struct division *d, uint32_t number, uint64_t from_ns, uint64_t to_ns)
 {
-	struct pool *pool = &d->pools.list[number];
+	struct pool *pool = &d->range->pools.list[number];
 	const struct thread_state *t = &d->threads[pool->thread];
 	uint64_t at = first_from(d->samples, t->sample_from, t->sample_to, from_ns);
 
 	for (; at < t->sample_to && d->samples[at].start_ns < to_ns; at++) {
 		const uint32_t key[] = {number, d->samples[at].stack};
-		uint32_t found =
-			record_get(&d->pooled, &key, &((struct pooled_sample){number, key[1], 0}));
+		uint32_t found = record_get(&d->range->pooled, &key,
+					    &((struct pooled_sample){number, key[1], 0}));
 
 		if (found == RECORD_NONE) {
 			d->has_failed = true;
 			return;
 		}
-		d->pooled.list[found].count++;
+		d->range->pooled.list[found].count++;
 		pool->samples++;
 	}
 }
 
-/* Charges host code to a pool. It gets a name when all gaps of its pool are known. */
-static void pool_host(struct division *d, uint32_t device, uint32_t site, bool is_after_wait,
-		      uint64_t from_ns, uint64_t to_ns)
+/* Charges host code to a pool of the range. It gets a name when all gaps of its pool are known. */
+static void pool_in_range(struct division *d, const uint32_t key[4], uint64_t from_ns,
+			  uint64_t to_ns)
 {
-	const struct schedule_site *s = &d->schedule->sites.list[site];
-	const uint32_t key[] = {s->thread, s->stack, device, is_after_wait};
+	const uint32_t pool_key[] = {key[0], key[1], key[2], key[3]};
 	uint64_t ns = clip(d, &from_ns, &to_ns);
 	struct pool *pool;
 	uint32_t at;
 
 	if (ns == 0)
 		return;
-	at = record_get(&d->pools, &key,
-			&((struct pool){key[0], key[1], device, is_after_wait, .ns = 0}));
+	at = record_get(&d->range->pools, &pool_key,
+			&((struct pool){key[0], key[1], key[2], key[3], .ns = 0}));
 	if (at == RECORD_NONE) {
 		d->has_failed = true;
 		return;
 	}
-	pool = &d->pools.list[at];
-	d->times->devices[device].ns[USE_HOST] += ns;
+	pool = &d->range->pools.list[at];
+	d->range->times->devices[pool->device].ns[USE_HOST] += ns;
 	pool->ns += ns;
 	pool->count++;
 	if (ns > pool->longest_ns) {
@@ -283,6 +302,16 @@ static void pool_host(struct division *d, uint32_t device, uint32_t site, bool i
 		pool->longest_from_ns = from_ns;
 	}
 	pool_samples(d, at, from_ns, to_ns);
+}
+
+static void pool_host(struct division *d, uint32_t device, uint32_t site, bool is_after_wait,
+		      uint64_t from_ns, uint64_t to_ns)
+{
+	const struct schedule_site *s = &d->schedule->sites.list[site];
+	const uint32_t key[] = {s->thread, s->stack, device, is_after_wait};
+
+	EACH_RANGE(d)
+	pool_in_range(d, key, from_ns, to_ns);
 }
 
 static void charge_host(struct division *d, uint32_t device, uint32_t site, uint64_t from_ns,
@@ -312,14 +341,14 @@ static bool is_loader(const struct division *d, uint32_t stack)
 static uint64_t charge_sampled(struct division *d, uint32_t number, uint32_t *at,
 			       uint64_t *loader_ns)
 {
-	const struct pool *pool = &d->pools.list[number];
+	const struct pool *pool = &d->range->pools.list[number];
 	double n = (double)pool->samples;
 	double most = (n + 3 * sqrt(n)) * (double)d->result->totals.sample_ns;
 	uint64_t whole = most < (double)pool->ns ? (uint64_t)most : pool->ns, left = whole;
 	uint64_t seen = 0;
 
-	for (; *at < d->pooled.count && d->pooled.list[*at].pool == number; ++*at) {
-		const struct pooled_sample *s = &d->pooled.list[*at];
+	for (; *at < d->range->pooled.count && d->range->pooled.list[*at].pool == number; ++*at) {
+		const struct pooled_sample *s = &d->range->pooled.list[*at];
 		struct charge charge = {.use = is_loader(d, s->stack) ? USE_LOADER : USE_HOST,
 					.stack = s->stack,
 					.is_sampled = true,
@@ -363,8 +392,8 @@ static uint64_t charge_unsampled(struct division *d, const struct pool *pool, ui
 	if (loads > ns || (!has_rows && is_loader(d, pool->stack)))
 		loads = ns;
 	if (has_rows) {
-		d->row_ns[true] += loads;
-		d->row_ns[false] += ns - loads;
+		d->range->row_ns[true] += loads;
+		d->range->row_ns[false] += ns - loads;
 		ns = 0;
 	}
 	charge_launch(d, pool, loads && !has_rows ? USE_LOADER : USE_HOST, ns);
@@ -431,15 +460,15 @@ static int by_pool(const void *a, const void *b)
 /* Moves a part of a device's host code to another use. */
 static void move_host_time(struct division *d, uint32_t device, enum device_use use, uint64_t ns)
 {
-	d->times->devices[device].ns[USE_HOST] -= ns;
-	d->times->devices[device].ns[use] += ns;
+	d->range->times->devices[device].ns[USE_HOST] -= ns;
+	d->range->times->devices[device].ns[use] += ns;
 }
 
 /* Charges host time without samples, or that of loaders, to the stacks of rows of --idle. */
 static void charge_rows(struct division *d, bool loads)
 {
 	const struct result *r = d->result;
-	uint64_t left = d->row_ns[loads], all = d->rows_ns[loads];
+	uint64_t left = d->range->row_ns[loads], all = d->rows_ns[loads];
 
 	for (uint32_t i = 0; i < r->row_count && left && all; i++) {
 		const struct row *row = &r->rows[i];
@@ -463,15 +492,15 @@ static void name_host_code(struct division *d)
 {
 	uint32_t at = 0;
 
-	read_idle_rows(d);
-	if (d->pooled.count > 1)
-		qsort(d->pooled.list, d->pooled.count, sizeof(*d->pooled.list), by_pool);
-	for (uint32_t i = 0; i < d->pools.count; i++) {
-		const struct pool *pool = &d->pools.list[i];
+	if (d->range->pooled.count > 1)
+		qsort(d->range->pooled.list, d->range->pooled.count, sizeof(*d->range->pooled.list),
+		      by_pool);
+	for (uint32_t i = 0; i < d->range->pools.count; i++) {
+		const struct pool *pool = &d->range->pools.list[i];
 		uint64_t left, loader_ns = 0;
 
 		if (may_be_wake_up(d, pool)) {
-			while (at < d->pooled.count && d->pooled.list[at].pool == i)
+			while (at < d->range->pooled.count && d->range->pooled.list[at].pool == i)
 				at++;
 			charge_launch(d, pool, USE_UNKNOWN, pool->ns);
 			move_host_time(d, pool->device, USE_UNKNOWN, pool->ns);
@@ -493,14 +522,14 @@ static void list_computing(struct division *d)
 		const uint32_t key[] = {site->frame, site->stack};
 		uint32_t at;
 
-		if (!d->computing_ns[i])
+		if (!d->range->computing_ns[i])
 			continue;
-		at = record_get(&d->times->computing, &key,
+		at = record_get(&d->range->times->computing, &key,
 				&((struct computing_site){key[0], key[1], 0}));
 		if (at == RECORD_NONE)
 			d->has_failed = true;
 		else
-			d->times->computing.list[at].ns += d->computing_ns[i];
+			d->range->times->computing.list[at].ns += d->range->computing_ns[i];
 	}
 }
 
@@ -540,17 +569,21 @@ static void charge_sync(struct division *d, uint32_t device, const struct schedu
 			uint64_t from_ns, uint64_t to_ns)
 {
 	const struct device_state *state = &d->devices[device];
-	struct device_syncs *syncs = &d->times->syncs;
-	uint64_t ns = clip(d, &from_ns, &to_ns);
+	uint32_t stack = wait ? wait->stack : stack_of(d, state->last_site);
 
-	if (ns == 0)
-		return;
-	charge_stack(d, device, USE_SYNCHRONIZING,
-		     wait ? wait->stack : stack_of(d, state->last_site), from_ns, ns);
-	if (state->last_use == WORK_COPIES)
-		return;
-	syncs->gaps++;
-	syncs->ns += ns;
+	EACH_RANGE(d)
+	{
+		struct device_syncs *syncs = &d->range->times->syncs;
+		uint64_t from = from_ns, to = to_ns, ns = clip(d, &from, &to);
+
+		if (ns == 0)
+			continue;
+		charge_stack(d, device, USE_SYNCHRONIZING, stack, from, ns);
+		if (state->last_use == WORK_COPIES)
+			continue;
+		syncs->gaps++;
+		syncs->ns += ns;
+	}
 }
 
 /* Charges waits as synchronizing, and the time between them as host code. */
@@ -634,7 +667,7 @@ static void advance(struct division *d, uint32_t device, const struct scheduled_
 							 [WORK_COPIES] = USE_COPIES,
 							 [WORK_WAITS] = USE_RANK};
 	struct device_state *s = &d->devices[device];
-	uint64_t to_ns = o ? o->start_ns : d->times->to_ns;
+	uint64_t to_ns = o ? o->start_ns : d->to_ns;
 
 	for (int use = 0; use < WORK_USES && s->at_ns < to_ns; use++) {
 		uint64_t end_ns = s->end_ns[use] < to_ns ? s->end_ns[use] : to_ns;
@@ -661,7 +694,12 @@ static void count_computing(struct division *d, const struct scheduled_operation
 
 	if (from_ns < o->start_ns)
 		from_ns = o->start_ns;
-	d->computing_ns[o->site] += clip(d, &from_ns, &to_ns);
+	EACH_RANGE(d)
+	{
+		uint64_t from = from_ns, to = to_ns;
+
+		d->range->computing_ns[o->site] += clip(d, &from, &to);
+	}
 }
 
 static void run_operation(struct division *d, const struct scheduled_operation *o)
@@ -767,22 +805,45 @@ static struct schedule_activity *by_thread(const struct schedule_activity *list,
 	return NULL;
 }
 
+/* Returns false if out of memory. */
+static bool prepare_range(const struct division *d, struct range_state *range)
+{
+	const struct operation_schedule *s = d->schedule;
+	size_t stacks = d->result->stack_count + (size_t)1;
+	struct device_times *times = range->times;
+
+	times->devices = calloc(s->device_count + 1u, sizeof(*times->devices));
+	range->computing_ns = calloc(s->sites.count + 1u, sizeof(*range->computing_ns));
+	range->latest = malloc(stacks * sizeof(*range->latest));
+	if (!times->devices || !range->computing_ns || !range->latest)
+		return false;
+	memset(range->latest, 0xff, stacks * sizeof(*range->latest));
+	times->device_count = s->device_count;
+	for (uint32_t i = 0; i < s->device_count; i++)
+		times->devices[i].device = s->devices[i];
+	return true;
+}
+
+/* Returns false if out of memory. */
 static bool prepare(struct division *d)
 {
 	const struct operation_schedule *s = d->schedule;
 
-	d->times->devices = calloc(s->device_count + 1u, sizeof(*d->times->devices));
 	d->threads = calloc(s->threads.count + 1u, sizeof(*d->threads));
 	d->devices = calloc(s->device_count + 1u, sizeof(*d->devices));
-	d->computing_ns = calloc(s->sites.count + 1u, sizeof(*d->computing_ns));
-	d->latest = malloc((d->result->stack_count + (size_t)1) * sizeof(*d->latest));
-	if (!d->times->devices || !d->threads || !d->devices || !d->computing_ns || !d->latest)
+	if (!d->threads || !d->devices)
 		return false;
-	memset(d->latest, 0xff, (d->result->stack_count + (size_t)1) * sizeof(*d->latest));
-	d->times->device_count = s->device_count;
+	d->from_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < d->range_count; i++) {
+		const struct device_times *times = d->ranges[i].times;
+
+		if (!prepare_range(d, &d->ranges[i]))
+			return false;
+		d->from_ns = smaller_of(d->from_ns, times->from_ns);
+		d->to_ns = larger_of(d->to_ns, times->to_ns);
+	}
 	for (uint32_t i = 0; i < s->device_count; i++) {
-		d->times->devices[i].device = s->devices[i];
-		d->devices[i].at_ns = d->times->from_ns;
+		d->devices[i].at_ns = d->from_ns;
 		d->devices[i].waited_by = SCHEDULE_NO_SITE;
 	}
 	d->samples = by_thread(s->samples, s->sample_count, d->threads, s->threads.count,
@@ -802,16 +863,38 @@ static int by_length(const void *a, const void *b)
 	return order ? order : compare_numbers(x->stack, y->stack);
 }
 
-int device_times_divide(struct device_times *times, const struct operation_schedule *schedule,
-			const struct result *result, const bool *is_own, uint64_t from_ns,
-			uint64_t to_ns)
+/* Names what was charged to a range, and sorts it. */
+static void complete_range(struct division *d)
 {
-	struct division d = {
-		.times = times, .schedule = schedule, .result = result, .is_own = is_own};
+	struct device_times *times = d->range->times;
 
-	memset(times, 0, sizeof(*times));
-	times->from_ns = from_ns;
-	times->to_ns = to_ns > from_ns ? to_ns : from_ns;
+	name_host_code(d);
+	list_computing(d);
+	if (times->sites.count > 1)
+		qsort(times->sites.list, times->sites.count, sizeof(*times->sites.list), by_length);
+}
+
+static void release_range(struct range_state *range)
+{
+	record_set_release(&range->pools.set);
+	record_set_release(&range->pooled.set);
+	free(range->computing_ns);
+	free(range->latest);
+}
+
+int device_times_divide(struct device_times *const times[], uint32_t count,
+			const struct operation_schedule *schedule, const struct result *result,
+			const bool *is_own)
+{
+	struct division d = {.schedule = schedule, .result = result, .is_own = is_own};
+
+	for (; d.range_count < count; d.range_count++) {
+		struct device_times *t = times[d.range_count];
+
+		*t = (struct device_times){.from_ns = t->from_ns,
+					   .to_ns = larger_of(t->from_ns, t->to_ns)};
+		d.ranges[d.range_count].times = t;
+	}
 	d.has_failed = !prepare(&d);
 	for (uint64_t i = 0; !d.has_failed && i < schedule->count; i++) {
 		const struct scheduled_operation *o = &schedule->list[i];
@@ -819,22 +902,19 @@ int device_times_divide(struct device_times *times, const struct operation_sched
 		advance(&d, o->device, o);
 		run_operation(&d, o);
 	}
-	for (uint32_t i = 0; !d.has_failed && i < times->device_count; i++)
+	for (uint32_t i = 0; !d.has_failed && i < schedule->device_count; i++)
 		advance(&d, i, NULL);
-	if (!d.has_failed) {
-		name_host_code(&d);
-		list_computing(&d);
+	if (!d.has_failed)
+		read_idle_rows(&d);
+	for (d.range = d.ranges; d.range < d.ranges + d.range_count; d.range++) {
+		if (!d.has_failed)
+			complete_range(&d);
+		release_range(d.range);
 	}
-	if (times->sites.count > 1)
-		qsort(times->sites.list, times->sites.count, sizeof(*times->sites.list), by_length);
 	free(d.threads);
 	free(d.devices);
 	free(d.samples);
 	free(d.waits);
-	record_set_release(&d.pools.set);
-	free(d.computing_ns);
-	free(d.latest);
-	record_set_release(&d.pooled.set);
 	return d.has_failed ? -ENOMEM : 0;
 }
 

@@ -99,12 +99,14 @@ struct device_times {
 };
 
 /*
- * Divides the time from `from_ns` to `to_ns`. `is_own`, by frame of the result, tells the user's
- * own code. Returns 0 or -ENOMEM. The caller calls device_times_release() in any case.
+ * Divides time ranges of a run, at most DEVICE_TIME_RANGES. The caller sets `from_ns` and `to_ns`
+ * of each. `is_own`, by frame of the result, tells the user's own code. Returns 0 or -ENOMEM. The
+ * caller calls device_times_release() in any case.
  */
-int device_times_divide(struct device_times *times, const struct operation_schedule *schedule,
-			const struct result *result, const bool *is_own, uint64_t from_ns,
-			uint64_t to_ns);
+#define DEVICE_TIME_RANGES 2u
+int device_times_divide(struct device_times *const times[], uint32_t count,
+			const struct operation_schedule *schedule, const struct result *result,
+			const bool *is_own);
 void device_times_release(struct device_times *times);
 
 /* Adds up a use over all devices; and all uses. */

@@ -192,12 +192,13 @@ static int make(struct making *m)
 	m->schedule = &schedule;
 	find_work(f, &schedule);
 	err = find_steady(m);
+	f->whole.from_ns = m->from_ns;
+	f->whole.to_ns = m->to_ns;
+	f->steady.from_ns = f->steady_from_ns;
+	f->steady.to_ns = f->steady_to_ns;
 	if (!err)
-		err = device_times_divide(&f->whole, &schedule, run, f->is_own, m->from_ns,
-					  m->to_ns);
-	if (!err)
-		err = device_times_divide(&f->steady, &schedule, run, f->is_own, f->steady_from_ns,
-					  f->steady_to_ns);
+		err = device_times_divide((struct device_times *const[]){&f->whole, &f->steady}, 2,
+					  &schedule, run, f->is_own);
 	if (!err)
 		err = idle_causes_of(&f->causes, &f->steady, site_of, f);
 	if (!err) {

@@ -6,6 +6,16 @@
 #define IDLE_MIN 3.0        /* percent of the steady part */
 #define GAP_MIN_NS 1000000u /* shorter gaps are not named */
 
+/* Returns the words between idle time and the function that its cause has. */
+static const char *words_before_site(const struct making *m, const struct idle_cause *cause)
+{
+	if (cause->sampled_ns > cause->ns / 2)
+		return "in";
+	if (cause->use != USE_SYNCHRONIZING)
+		return "before launches by";
+	return m->result->totals.measure.waits ? "around waits by" : "after work launched by";
+}
+
 static void add_gap(struct making *m, const struct idle_cause *gap)
 {
 	char name[FINDING_NAME_BYTES], length[QUANTITY_BYTES];
@@ -15,11 +25,11 @@ static void add_gap(struct making *m, const struct idle_cause *gap)
 		m,
 		(struct finding){
 			.kind = FINDING_GAP,
-			.claim = finding_text(
-				m, "the longest gap is %s at %.3f s, before a launch by %s",
-				time_text(length, (double)gap->longest_ns),
-				finding_seconds(m, gap->longest_from_ns),
-				finding_name(name, gap->site)),
+			.claim = finding_text(m, "the longest gap is %s at %.3f s, %s %s",
+					      time_text(length, (double)gap->longest_ns),
+					      finding_seconds(m, gap->longest_from_ns),
+					      words_before_site(m, gap),
+					      finding_name(name, gap->site)),
 			.certainty = "measured",
 			.next = m->result->is_part
 					? NULL
@@ -47,19 +57,16 @@ void findings_add_idle(struct making *m)
 			gap = cause;
 	}
 	if (first && percent_of(first->ns, all_ns) >= IDLE_MIN) {
-		bool is_seen = first->sampled_ns > first->ns / 2;
+		const char *claim =
+			finding_text(m, "%.1f %% of the steady part: %s; %s %s",
+				     percent_of(first->ns, all_ns), device_use_text(first->use),
+				     words_before_site(m, first), finding_name(name, first->site));
 
 		finding_add(m, (struct finding){.kind = FINDING_IDLE,
-						.claim = finding_text(
-							m, "%.1f %% of the steady part: %s; %s %s",
-							percent_of(first->ns, all_ns),
-							device_use_text(first->use),
-							is_seen ? "in"
-							: first->use == USE_SYNCHRONIZING
-								? "after work launched by"
-								: "before launches by",
-							finding_name(name, first->site)),
-						.certainty = is_seen ? "sampled" : "measured"});
+						.claim = claim,
+						.certainty = first->sampled_ns > first->ns / 2
+								     ? "sampled"
+								     : "measured"});
 	}
 	if (gap && gap->longest_ns >= GAP_MIN_NS)
 		add_gap(m, gap);

@@ -9,8 +9,9 @@
 #include "symbolize/util/text.h"
 #include "symbolize/util/time_sort.h"
 
-#define OUTSIDE UINT32_MAX /* no range that matches is open */
-#define STEPS_OF_RANGE 2u  /* steps by launches that make ranges hold several */
+#define OUTSIDE UINT32_MAX    /* no range that matches is open */
+#define FIRST_LAUNCHES 65536u /* launches that tell whether stacks differ */
+#define STEPS_OF_RANGE 2u     /* steps by launches that make ranges hold several */
 
 /* ---- repeated launches ---- */
 
@@ -172,6 +173,27 @@ static bool is_small_part(const struct launch_schedule *l, const struct step_ser
 	return s->launches < l->count / 2 && s->starts_ns[s->count] - s->starts_ns[0] < all_ns / 2;
 }
 
+/* Returns whether the first launches of a run are from one stack. */
+static bool begins_with_one_stack(const struct result *result)
+{
+	struct timeline_reader *reader = timeline_reader_new(result->timeline);
+	const struct timeline_record *record;
+	uint32_t launches = 0, first = RESULT_ROOT;
+	bool is_one = true;
+
+	while (reader && is_one && launches < FIRST_LAUNCHES &&
+	       timeline_reader_next(reader, &record) == 1) {
+		uint32_t stack = result_record_stack(result, record);
+
+		if (record->kind != TIMELINE_LAUNCH)
+			continue;
+		first = launches++ ? first : stack;
+		is_one = stack == first;
+	}
+	timeline_reader_free(reader);
+	return is_one && launches == FIRST_LAUNCHES;
+}
+
 /* Finds steps of one detail after the other. Kernels are read only if stacks tell too little. */
 static int find_by_launches(struct run_steps *steps, const struct result *result)
 {
@@ -181,13 +203,16 @@ static int find_by_launches(struct run_steps *steps, const struct result *result
 	uint64_t count = 0;
 	int err = 0;
 
-	for (int by_work = 0; by_work < 2 && !err && !steps->steps.count; by_work++) {
+	/* one reading of all is enough where stacks will not tell steps */
+	bool reads_once = begins_with_one_stack(result);
+
+	for (int by_work = reads_once; by_work < 2 && !err && !steps->steps.count; by_work++) {
 		err = launch_schedule_read(&launches, result, NULL, by_work);
 		if (err)
 			break;
 		err = find_repeated(&launches, launches.list, launches.count,
-				    by_work ? BY_KERNEL : BY_STACK, by_work ? BY_WAIT : BY_STACK,
-				    &single, &steps->steps);
+				    by_work && !reads_once ? BY_KERNEL : BY_STACK,
+				    by_work ? BY_WAIT : BY_STACK, &single, &steps->steps);
 		count = launches.count;
 		if (!err && steps->steps.count && is_small_part(&launches, &steps->steps.list[0])) {
 			step_list_release(&steps->steps);

@@ -51,6 +51,17 @@ static void reserve(void *array, uint64_t *capacity, const struct result *result
 	*capacity = *list ? records : 0;
 }
 
+/* Returns `count` + 1 times RECORD_NONE. NULL if out of memory. */
+static uint32_t *no_numbers(uint32_t count)
+{
+	size_t size = (count + (size_t)1) * sizeof(uint32_t);
+	uint32_t *numbers = malloc(size);
+
+	if (numbers)
+		memset(numbers, 0xff, size);
+	return numbers;
+}
+
 /* ---- places ---- */
 
 /* The thread of each place, and the device. Both are looked up once for a place. */
@@ -103,8 +114,7 @@ struct launch_reading {
 	uint32_t *plain;        /* by stack: the number of the stack without ranges of NVTX */
 	uint32_t *tokens;       /* by stack: its token; RECORD_NONE: not looked up yet */
 	const uint32_t *ranges; /* by stack; or NULL */
-	uint32_t *refined;      /* by token: its latest refinement, or itself */
-	uint32_t refined_count, refined_capacity;
+	uint32_t *refined;      /* by frame of the kernel: the token of its latest launch */
 	const struct result *result;
 	struct place_maps maps;
 };
@@ -209,22 +219,16 @@ static int add_launches(struct launch_reading *r)
 	return err ? err : more;
 }
 
-/* Returns the number of a refined token, and notes it as the latest refinement of `of`. */
-static uint32_t refined_token(struct launch_reading *r, uint32_t of,
-			      const struct schedule_token *token)
+/* Returns the number of a refined token. That of a kernel's latest launch is likely the next. */
+static uint32_t refined_token(struct launch_reading *r, const struct schedule_token *token)
 {
-	uint32_t number = token_of(r->schedule, token);
+	const struct launch_schedule *s = r->schedule;
+	uint32_t *latest = &r->refined[token->frame == SCHEDULE_NO_FRAME ? r->result->frame_count
+									 : token->frame];
 
-	while (r->refined_count <= of) {
-		if (!array_make_room(&r->refined, r->refined_count, &r->refined_capacity,
-				     sizeof(*r->refined)))
-			return RECORD_NONE;
-		r->refined[r->refined_count] = r->refined_count;
-		r->refined_count++;
-	}
-	if (number != RECORD_NONE)
-		r->refined[of] = number;
-	return number;
+	if (*latest == RECORD_NONE || memcmp(&s->tokens.list[*latest], token, sizeof(*token)) != 0)
+		*latest = token_of(r->schedule, token);
+	return *latest;
 }
 
 /*
@@ -250,11 +254,7 @@ static int refine_launch(void *context, const struct timeline_record *record,
 	number = s->list[launch->number].token;
 	if (memcmp(&token, &s->tokens.list[number], sizeof(token)) == 0)
 		return 0;
-	if (number >= r->refined_count ||
-	    memcmp(&token, &s->tokens.list[r->refined[number]], sizeof(token)) != 0)
-		number = refined_token(r, number, &token);
-	else
-		number = r->refined[number];
+	number = refined_token(r, &token);
 	if (number == RECORD_NONE)
 		return -ENOMEM;
 	s->list[launch->number].token = number;
@@ -271,11 +271,10 @@ int launch_schedule_read(struct launch_schedule *schedule, const struct result *
 	int err = -ENOMEM;
 
 	memset(schedule, 0, sizeof(*schedule));
-	r.tokens = malloc((result->stack_count + (size_t)1) * sizeof(*r.tokens));
-	if (r.tokens)
-		memset(r.tokens, 0xff, (result->stack_count + (size_t)1) * sizeof(*r.tokens));
+	r.tokens = no_numbers(result->stack_count);
+	r.refined = no_numbers(result->frame_count);
 	reserve(&schedule->list, &schedule->capacity, result, sizeof(*schedule->list));
-	if (r.plain && r.tokens && place_maps_begin(&r.maps, result))
+	if (r.plain && r.tokens && r.refined && place_maps_begin(&r.maps, result))
 		err = by_work ? read_records(result, refine_launch, add_launch, &r)
 			      : add_launches(&r);
 	free(r.plain);
@@ -303,6 +302,7 @@ struct operation_reading {
 	const struct result *result;
 	struct place_maps maps;
 	bool *is_nccl;            /* by frame */
+	uint32_t *latest;         /* by stack: the site of its latest operation, or RECORD_NONE */
 	struct rank_waits *waits; /* NULL unless ranks are merged */
 	uint64_t to_ns;           /* the end of the result's time */
 	uint64_t taken;           /* records so far, with this one */
@@ -361,6 +361,17 @@ static bool use_of(const struct operation_reading *r, const struct timeline_reco
 	return record->work == GPU_WORK_GRAPH || record->work == GPU_WORK_DEVICE_GRAPH;
 }
 
+/* Returns the number of a site. That of a stack's latest operation is likely the next. */
+static uint32_t site_number(struct operation_reading *r, const struct schedule_site *site)
+{
+	struct operation_schedule *s = r->schedule;
+	uint32_t *latest = &r->latest[site->stack];
+
+	if (*latest == RECORD_NONE || memcmp(&s->sites.list[*latest], site, sizeof(*site)) != 0)
+		*latest = record_get(&s->sites, site, site);
+	return *latest;
+}
+
 static int set_launch(struct operation_reading *r, const struct indexed_launch *launch,
 		      uint32_t frame, struct scheduled_operation *o)
 {
@@ -377,7 +388,7 @@ static int set_launch(struct operation_reading *r, const struct indexed_launch *
 		thread_of(&r->maps, (thread_set *)&s->threads, (struct place_id){launch->thread}),
 		launch->stack, frame};
 	if (site.thread != NO_THREAD)
-		o->site = record_get(&s->sites, &site, &site);
+		o->site = site_number(r, &site);
 	if (o->site == RECORD_NONE)
 		return -ENOMEM;
 	lag_ns = o->start_ns - launch->start_ns; /* the finder has checked the order */
@@ -473,6 +484,7 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 		.schedule = schedule,
 		.result = result,
 		.is_nccl = collectives_nccl_frames(result),
+		.latest = no_numbers(result->stack_count),
 	};
 	uint64_t from_ns;
 	int err = -ENOMEM;
@@ -482,11 +494,12 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 	result_time_range(result, &from_ns, &r.to_ns);
 	if (result->rank_count && !(r.waits = rank_waits_new(result, NULL)))
 		err = -errno;
-	else if (r.is_nccl && place_maps_begin(&r.maps, result) && find_devices(&r))
+	else if (r.is_nccl && r.latest && place_maps_begin(&r.maps, result) && find_devices(&r))
 		err = read_records(result, add_to_operations, NULL, &r);
 	place_maps_release(&r.maps);
 	rank_waits_free(r.waits);
 	free(r.is_nccl);
+	free(r.latest);
 	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));
 	time_sort(schedule->samples, schedule->sample_count, sizeof(*schedule->samples));
 	time_sort(schedule->waits, schedule->wait_count, sizeof(*schedule->waits));

@@ -399,7 +399,7 @@ static void put_idle(const struct page *p)
 		return;
 	shown = f->causes.count < p->size->rows ? f->causes.count : p->size->rows;
 	fputs("\n## Idle GPUs in the steady part, by cause and site\n\n"
-	      "| cause | time | share | longest gap | in, or before a launch by |\n"
+	      "| cause | time | share | longest gap | in, or around a launch or wait by |\n"
 	      "|---|--:|--:|--:|---|\n",
 	      p->out);
 	for (uint32_t i = 0; i < shown; i++) {

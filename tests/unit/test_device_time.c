@@ -19,7 +19,7 @@ struct course {
 	uint32_t correlation;
 	bool is_own[64];
 	struct operation_schedule schedule;
-	struct device_times times;
+	struct device_times times, second; /* the last two thirds */
 };
 
 static uint32_t push_work(struct course *c, uint32_t outer, const char *name)
@@ -108,9 +108,23 @@ static void divide(struct course *c, uint64_t from_ns, uint64_t to_ns)
 	timeline_finish(c->made.timeline);
 	c->made.made.result.timeline = c->made.timeline;
 	assert_int_equal(operation_schedule_read(&c->schedule, &c->made.made.result), 0);
-	assert_int_equal(device_times_divide(&c->times, &c->schedule, &c->made.made.result,
-					     c->is_own, from_ns, to_ns),
+	c->times = (struct device_times){.from_ns = from_ns, .to_ns = to_ns};
+	c->second =
+		(struct device_times){.from_ns = from_ns + (to_ns - from_ns) / 3, .to_ns = to_ns};
+	assert_int_equal(device_times_divide((struct device_times *const[]){&c->times, &c->second},
+					     2, &c->schedule, &c->made.made.result, c->is_own),
 			 0);
+	for (uint32_t i = 0; i < c->second.device_count; i++) {
+		uint64_t sum = 0;
+
+		for (int use = 0; use < DEVICE_USES; use++) {
+			sum += c->second.devices[i].ns[use];
+			if (use != USE_HOST && use != USE_LOADER && use != USE_UNKNOWN)
+				assert_true(c->second.devices[i].ns[use] <=
+					    c->times.devices[i].ns[use]);
+		}
+		assert_int_equal(sum, c->second.to_ns - c->second.from_ns);
+	}
 	for (uint32_t i = 0; i < c->times.device_count; i++) {
 		uint64_t sum = 0;
 
@@ -147,6 +161,7 @@ static void end(struct course *c)
 			idle += device_times_sum(&c->times, (enum device_use)use);
 	assert_int_equal(of_sites, idle); /* each idle time has a site */
 	device_times_release(&c->times);
+	device_times_release(&c->second);
 	operation_schedule_release(&c->schedule);
 	made_timeline_end(&c->made);
 }
