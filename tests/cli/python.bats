@@ -225,7 +225,7 @@ sys.exit(7)' "$script"
 	for python in "${pythons[@]}"; do
 		echo "$python"
 		run_profile -cpu-only -F 500 --by thread -o out.folded "$python" \
-			"$workloads/../../../tests/workloads/python_thread_names.py"
+			"$workloads/../../../tests/workloads/python_thread_names.py" 0.1
 		expect_status 0
 		for name in $threads in-child first-thread; do
 			expect_line out.folded "^$name [0-9]+;"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""python_thread_names.py: threads that burn CPU under names that Python gives them, each in another way. Runs on
-Python 3.8 and later."""
+"""python_thread_names.py [SECONDS=0.3]: threads that each burn so much CPU time under names that Python gives them,
+each in another way. Runs on Python 3.8 and later."""
 import ctypes
 import os
+import sys
 import threading
 import time
 
 PR_SET_NAME = 15
-SECONDS = 0.3
+SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 0.3
 
 
 def burn(seconds=SECONDS):
