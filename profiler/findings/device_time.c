@@ -135,7 +135,7 @@ struct division {
 	double loader_share;                       /* below 0: there are no such rows */
 	struct range_state ranges[DEVICE_TIME_RANGES];
 	uint32_t range_count;
-	uint64_t from_ns, to_ns;   /* what the ranges span */
+	uint64_t from_ns, to_ns;   /* the time that the ranges span */
 	struct range_state *range; /* the one that is charged now */
 	bool has_failed;
 };
