@@ -85,3 +85,35 @@ names()
 	needs_root
 	names 'loader_sleeps 50|synchronizing 50|hot_kernel 50|copy_async 0' --options idle
 }
+
+# bats test_tags=quick
+@test "all that shows findings says the same" {
+	local capture=$root/tests/captures/h200_cpp.profile
+
+	run_profile -v --from "$capture" -o x.json -o x.md -o x.html
+	expect_status 0
+	"$profile" --from "$capture" --query verdict >answer
+	jq -r '.findings[].claim' x.json >claims
+	[ "$(wc -l <claims)" -ge 5 ]
+	jq -r '.rows[].claim' answer | diff claims -
+	python3 - <<-'END'
+		import html
+		page = html.unescape(open("x.md").read()).replace("\\", "")
+		terminal = open("stderr").read() + open("ending").read()
+		for claim in open("claims").read().splitlines():
+		    assert claim in page, claim
+		    assert claim in terminal, claim
+	END
+	needs_command node
+	node --input-type=module -e "
+		import {readFileSync} from 'node:fs';
+		import {unpackProfile} from '$root/profiler/web/html/data.js';
+		const page = await unpackProfile(readFileSync('x.html', 'utf8').match(/id=\"data\">([^<]*)</)[1]);
+		console.log(JSON.stringify(page.figures.map(({rows}) => rows)));" >figures
+	python3 - <<-'END'
+		import json
+		text = json.dumps(json.load(open("figures")))
+		for claim in open("claims").read().splitlines():
+		    assert json.dumps(claim)[1:-1] in text, claim
+	END
+}
