@@ -47,10 +47,12 @@ static bool find(struct log *log, struct chosen_steps *c, const struct result *r
 	if (!err && c->found.steps.count)
 		err = step_work_read(&c->work_ns, result, &c->found);
 	if (err == -E2BIG)
-		return log_error(log,
-				 "%s: %s has more than %" PRIu64
-				 " launches, too many to look for steps: choose a part with --time",
-				 option_of(&c->view), subject, (uint64_t)SCHEDULE_MAX);
+		return log_error(
+			log,
+			"%s: %s has more than %" PRIu64
+			" launches or operations, too many to look for steps: record less, with "
+			"--delay and -d",
+			option_of(&c->view), subject, (uint64_t)SCHEDULE_MAX);
 	if (err)
 		return log_error(log, "%s: looking for steps: %s", option_of(&c->view),
 				 strerror(-err));

@@ -470,6 +470,8 @@ static struct findings *find_in_view(const struct options *o, const struct deliv
 	const struct result *result = view_result(d->view);
 	struct findings_part part = {.run = &d->shown.result};
 
+	if (slice->kinds && !(slice->kinds & 1u << ROW_GPU))
+		return findings_none("GPU work is not shown");
 	if (leaves_out_work(slice))
 		return findings_none("only some of the GPU work is shown");
 	if (!slice_is_of_time(slice) || slice->parts[PLACE_PROCESS].text ||
@@ -477,8 +479,13 @@ static struct findings *find_in_view(const struct options *o, const struct deliv
 		return findings_new(result, NULL);
 	result_time_range(result, &part.from_ns, &part.to_ns);
 	if (d->steps.work_ns) {
-		part.from_ns = d->steps.work_ns[d->steps.first];
-		part.to_ns = d->steps.work_ns[d->steps.end];
+		uint64_t from_ns = d->steps.work_ns[d->steps.first];
+		uint64_t to_ns = d->steps.work_ns[d->steps.end];
+
+		if (!slice->has_time || part.from_ns < from_ns)
+			part.from_ns = from_ns;
+		if (!slice->has_time || part.to_ns > to_ns)
+			part.to_ns = to_ns;
 	}
 	return findings_new(result, &part);
 }

@@ -135,7 +135,7 @@ struct division {
 	double loader_share;                       /* below 0: there are no such rows */
 	struct range_state ranges[DEVICE_TIME_RANGES];
 	uint32_t range_count;
-	uint64_t from_ns, to_ns;   /* the time that the ranges span */
+	uint64_t to_ns;            /* the end of the last range */
 	struct range_state *range; /* the one that is charged now */
 	bool has_failed;
 };
@@ -833,19 +833,15 @@ static bool prepare(struct division *d)
 	d->devices = calloc(s->device_count + 1u, sizeof(*d->devices));
 	if (!d->threads || !d->devices)
 		return false;
-	d->from_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < d->range_count; i++) {
 		const struct device_times *times = d->ranges[i].times;
 
 		if (!prepare_range(d, &d->ranges[i]))
 			return false;
-		d->from_ns = smaller_of(d->from_ns, times->from_ns);
 		d->to_ns = larger_of(d->to_ns, times->to_ns);
 	}
-	for (uint32_t i = 0; i < s->device_count; i++) {
-		d->devices[i].at_ns = d->from_ns;
+	for (uint32_t i = 0; i < s->device_count; i++)
 		d->devices[i].waited_by = SCHEDULE_NO_SITE;
-	}
 	d->samples = by_thread(s->samples, s->sample_count, d->threads, s->threads.count,
 			       offsetof(struct thread_state, sample_from));
 	d->waits = by_thread(s->waits, s->wait_count, d->threads, s->threads.count,

@@ -70,7 +70,8 @@ struct device_time {
 /* Idle time of one use, by a stack of the result. */
 struct idle_site {
 	uint32_t use;   /* enum device_use */
-	uint32_t stack; /* stack of samples in the gaps, or of the launch that ended them */
+	uint32_t stack; /* stack of samples, rows or waits in the gaps, or of the launch that ended
+			   them */
 	uint32_t is_sampled;
 	uint32_t unused;
 	uint64_t count; /* gaps, also those whose time is sampled; if is_sampled, samples */

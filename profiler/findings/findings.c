@@ -226,7 +226,7 @@ static int read_course(struct making *m)
 static const char *unknown_text(int err)
 {
 	if (err == -E2BIG)
-		return "there is too much GPU work to examine at a time: --time A..B, a part of it";
+		return "there is too much GPU work to examine: record less, with --delay and -d";
 	return "the course of the run could not be read";
 }
 

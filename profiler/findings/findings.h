@@ -9,9 +9,8 @@
  *
  * The verdict names what limits the steady part of the run. That part is from the first step after
  * warm-up to the end of the last one. Without steps it is from the first GPU work to the last. The
- * verdict is
- * the largest loss of GPU time, if that is at least VERDICT_SHARE_MIN percent of the steady part
- * and clear of the second; else "mixed". A GPU without such losses computes.
+ * verdict is the largest loss of GPU time, if that is at least VERDICT_SHARE_MIN percent of the
+ * steady part and clear of the second; else "mixed". A GPU without such losses computes.
  *
  * Texts are plain English without control characters. Names in them are as in the result, and
  * hostile: each writer escapes them for its format. Times are in ns, CLOCK_MONOTONIC.
@@ -94,7 +93,7 @@ struct findings {
 	uint64_t *step_work_ns; /* when the GPU began each step of the first series, and the end */
 	struct step_times step_times;         /* by step_work_ns, without warm-up */
 	const char *no_steps;                 /* why there are none; NULL if there are */
-	uint64_t first_work_ns, last_work_ns; /* both 0 without GPU work */
+	uint64_t first_work_ns, last_work_ns; /* of the run, also in a part; 0 without GPU work */
 	uint64_t steady_from_ns, steady_to_ns;
 	struct device_times whole, steady; /* the run, and its steady part */
 	struct idle_causes causes;         /* idle time of the steady part */
@@ -110,8 +109,9 @@ struct findings_part {
 };
 
 /*
- * Makes the findings. `part` is NULL for a whole run. The results must outlive the findings.
- * Returns NULL if out of memory. Without a timeline, or with too much work, `unknown` tells why.
+ * Makes the findings. `part` is NULL for a whole run, and where only some processes or devices are
+ * shown. The results must outlive the findings. Returns NULL if out of memory. Without a timeline,
+ * or with too much work, `unknown` tells why.
  */
 struct findings *findings_new(const struct result *result, const struct findings_part *part);
 

@@ -16,28 +16,30 @@ enum start_part { STARTS_IMPORTS, STARTS_COMPILES, STARTS_CUDA, STARTS_OTHER, ST
 
 static enum start_part start_part_of(const struct result *r, uint32_t stack)
 {
-	static const char *const names[][2] = {
-		{"importlib", "imports"},        {"_inductor", "compiles"},
-		{"triton/compiler", "compiles"}, {"nvrtc", "compiles"},
-		{"ptxas", "compiles"},           {"torch/_dynamo", "compiles"},
-		{"nvptxcompiler", "compiles"},   {"jax/_src/compiler", "compiles"},
-		{"libcuda.so", "uses CUDA"},
-	};
-	static const enum start_part parts[] = {
-		STARTS_IMPORTS,  STARTS_COMPILES, STARTS_COMPILES, STARTS_COMPILES, STARTS_COMPILES,
-		STARTS_COMPILES, STARTS_COMPILES, STARTS_COMPILES, STARTS_CUDA,
+	static const struct {
+		const char *text;
+		enum start_part part;
+	} signs[] = {
+		{"importlib", STARTS_IMPORTS},        {"_inductor", STARTS_COMPILES},
+		{"triton/compiler", STARTS_COMPILES}, {"nvrtc", STARTS_COMPILES},
+		{"ptxas", STARTS_COMPILES},           {"torch/_dynamo", STARTS_COMPILES},
+		{"nvptxcompiler", STARTS_COMPILES},   {"jax/_src/compiler", STARTS_COMPILES},
+		{"libcuda.so", STARTS_CUDA},
 	};
 	enum start_part found = STARTS_OTHER;
 
 	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer) {
 		const struct frame_info *frame = &r->frames[r->stacks[stack].frame];
 
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (((frame->file && strstr(frame->file, names[i][0])) ||
-			     (frame->module && strstr(frame->module, names[i][0])) ||
-			     strstr(frame->name, names[i][0])) &&
-			    parts[i] < found)
-				found = parts[i];
+		for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+			const char *text = signs[i].text;
+
+			if (signs[i].part < found &&
+			    ((frame->file && strstr(frame->file, text)) ||
+			     (frame->module && strstr(frame->module, text)) ||
+			     strstr(frame->name, text)))
+				found = signs[i].part;
+		}
 	}
 	return found;
 }

@@ -2,6 +2,7 @@
 #include "profiler/findings/findings_private.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define IDLE_MIN 3.0        /* percent of the steady part */
 #define GAP_MIN_NS 1000000u /* shorter gaps are not named */
@@ -33,10 +34,12 @@ static void add_gap(struct making *m, const struct idle_cause *gap)
 			.certainty = "measured",
 			.next = m->result->is_part
 					? NULL
-					: finding_text(m,
-						       FINDING_FROM "--time %.3f..%.3f -o gap.html",
-						       finding_seconds(m, gap->longest_from_ns),
-						       finding_seconds(m, to_ns) + 0.001),
+					: finding_text(
+						  m, FINDING_FROM "--time %.3f..%.3f -o gap.html",
+						  floor(1e3 *
+							finding_seconds(m, gap->longest_from_ns)) /
+							  1e3,
+						  ceil(1e3 * finding_seconds(m, to_ns)) / 1e3),
 			.from_ns = gap->longest_from_ns,
 			.to_ns = to_ns});
 }

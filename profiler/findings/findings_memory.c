@@ -13,9 +13,13 @@
 
 /* ---- copies of pageable memory ---- */
 
-static uint64_t gpu_ns(const struct making *m)
+/* Returns the function of a stack of a table, which is one of the result before any view. */
+static const struct frame_info *site_of(const struct making *m, uint32_t stack)
 {
-	return saturated_sum(m->spots->kernels.whole.ns, m->spots->copies.whole.ns);
+	const struct result *whole = result_whole(m->result);
+
+	return whole == m->findings->result ? findings_site(m->findings, stack)
+					    : hot_spots_site(whole, stack);
 }
 
 void findings_add_copies(struct making *m)
@@ -36,9 +40,9 @@ void findings_add_copies(struct making *m)
 		saturated_add(&all.copies, row->copies);
 		saturated_add(&all.bytes, row->bytes);
 		saturated_add(&all.ns, row->ns);
-		site_sums_add(&sites, findings_site(m->findings, row->stack), row->ns);
+		site_sums_add(&sites, site_of(m, row->stack), row->ns);
 	}
-	if (all.ns && sites.all.count && percent_of(all.ns, gpu_ns(m)) >= COPIES_MIN)
+	if (all.ns && sites.all.count && percent_of(all.ns, findings_gpu_ns(m)) >= COPIES_MIN)
 		finding_add(
 			m,
 			(struct finding){
@@ -48,7 +52,8 @@ void findings_add_copies(struct making *m)
 					"%" PRIu64 " copies of pageable memory take %s, %.1f %% of "
 					"the GPU time (%s); most by %s",
 					all.copies, time_text(total, (double)all.ns),
-					percent_of(all.ns, gpu_ns(m)), bytes_text(bytes, all.bytes),
+					percent_of(all.ns, findings_gpu_ns(m)),
+					bytes_text(bytes, all.bytes),
 					finding_name(name, site_sums_largest(&sites)->frame)),
 				.certainty = "measured",
 				.next = "pinned memory is copied faster, and beside kernels",
@@ -88,7 +93,7 @@ void findings_add_memory(struct making *m)
 	peak = largest_peak(&use, &number);
 	for (uint32_t i = 0; peak && i < use.row_count; i++)
 		if (use.rows[i].total == number)
-			site_sums_add(&sites, findings_site(m->findings, use.rows[i].stack),
+			site_sums_add(&sites, site_of(m, use.rows[i].stack),
 				      use.rows[i].peak_bytes);
 	site = site_sums_largest(&sites);
 	if (peak && site)

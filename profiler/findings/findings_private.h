@@ -9,6 +9,7 @@
 #include "profiler/findings/findings.h"
 #include "profiler/model/quantity.h"
 #include "profiler/tables/hot_spots.h"
+#include "symbolize/util/saturate.h"
 
 /* The sources of the findings. All are borrowed. */
 struct making {
@@ -36,6 +37,12 @@ void finding_add(struct making *m, struct finding finding);
 
 /* Returns a time as seconds after the command's start. */
 double finding_seconds(const struct making *m, uint64_t ns);
+
+/* Returns the GPU time of the rows. */
+static inline uint64_t findings_gpu_ns(const struct making *m)
+{
+	return saturated_sum(m->spots->kernels.whole.ns, m->spots->copies.whole.ns);
+}
 
 /* Sets the verdict, by the times of the devices. */
 void findings_judge(struct making *m);

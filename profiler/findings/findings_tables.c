@@ -93,7 +93,7 @@ struct report_table *gpu_time_report_table(const struct result *result)
 				.share = permille_of(whole->ns[use],
 						     known->whole.to_ns - known->whole.from_ns)};
 
-			if (row.ns)
+			if (row.ns || row.steady_ns)
 				report_table_add(f, &row);
 		}
 	}
@@ -128,10 +128,10 @@ struct report_table *steps_report_table(const struct result *result)
 
 	for (uint32_t i = 0; f && known && i < known->steps.count; i++) {
 		const struct step_series *s = &known->steps.list[i];
+		const uint64_t *starts_ns = i ? s->starts_ns : known->step_work_ns;
 		struct step_times t;
 
-		if (step_times_measure(&t, i ? s->starts_ns : known->step_work_ns, s->count,
-				       s->warm_up) != 0) {
+		if (step_times_measure(&t, starts_ns, s->count, s->warm_up) != 0) {
 			report_table_free(f);
 			return NULL;
 		}
@@ -142,8 +142,8 @@ struct report_table *steps_report_table(const struct result *result)
 					     .p90_ns = t.p90_ns,
 					     .slowest = t.slowest,
 					     .slowest_ns = t.slowest_ns,
-					     .from_ns = since_start(result, s->starts_ns[0]),
-					     .to_ns = since_start(result, s->starts_ns[s->count]),
+					     .from_ns = since_start(result, starts_ns[0]),
+					     .to_ns = since_start(result, starts_ns[s->count]),
 					     .launches = s->launches,
 					     .covered = permille_of(s->launches, s->of)};
 

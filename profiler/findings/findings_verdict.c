@@ -43,21 +43,27 @@ static bool largest_losses(const struct device_times *times, enum device_use lar
 	return ns[0] > 0;
 }
 
+/* Returns the time that is judged: from the first work of each GPU to its last, in the range. */
+static uint64_t judged_ns(const struct device_times *times)
+{
+	return device_times_whole(times) - device_times_sum(times, USE_START_UP) -
+	       device_times_sum(times, USE_ENDING);
+}
+
 void findings_judge(struct making *m)
 {
 	struct findings *f = m->findings;
 	struct verdict *v = &f->verdict;
 	enum device_use largest[2] = {USE_UNKNOWN, USE_UNKNOWN};
-	uint64_t ns[2], all_ns = device_times_whole(&f->steady);
-	uint64_t start_up_ns = device_times_sum(&f->whole, USE_START_UP);
+	uint64_t ns[2], run_ns = m->to_ns - m->from_ns, start_up_ns = 0;
 
-	v->of_ns = all_ns;
-	if (all_ns == 0 || !f->first_work_ns) {
+	v->of_ns = judged_ns(&f->steady);
+	if (v->of_ns == 0 || !f->first_work_ns) {
 		v->kind = VERDICT_NO_WORK;
 		return;
 	}
 	largest_losses(&f->steady, largest, ns);
-	if (percent_of(ns[0], all_ns) >= VERDICT_SHARE_MIN) {
+	if (percent_of(ns[0], v->of_ns) >= VERDICT_SHARE_MIN) {
 		v->use = largest[0];
 		v->ns = ns[0];
 		v->kind = largest[0] == USE_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_LOSS;
@@ -68,13 +74,14 @@ void findings_judge(struct making *m)
 	v->kind = VERDICT_COMPUTING;
 	v->use = USE_COMPUTING;
 	v->ns = device_times_sum(&f->steady, USE_COMPUTING);
-	if (m->result->is_part ||
-	    percent_of(start_up_ns, device_times_whole(&f->whole)) < VERDICT_START_UP_MIN)
+	if (f->first_work_ns > m->from_ns)
+		start_up_ns = f->first_work_ns - m->from_ns;
+	if (m->result->is_part || percent_of(start_up_ns, run_ns) < VERDICT_START_UP_MIN)
 		return;
 	v->kind = VERDICT_START_UP;
 	v->use = USE_START_UP;
 	v->ns = start_up_ns;
-	v->of_ns = device_times_whole(&f->whole);
+	v->of_ns = run_ns;
 }
 
 /* Returns "GPU 0", or "3 GPUs". */
@@ -90,7 +97,7 @@ static const char *gpus_text(const struct device_times *times, char text[DEVICE_
 /* Lists the losses of a mixed verdict: "synchronizing 12.0 %, queued 9.1 %". */
 static void list_losses(const struct device_times *times, char *text, size_t size)
 {
-	uint64_t all_ns = device_times_whole(times);
+	uint64_t all_ns = judged_ns(times);
 	size_t used = 0;
 
 	text[0] = '\0';
@@ -111,7 +118,7 @@ static const char *verdict_claim(struct making *m)
 	const struct findings *f = m->findings;
 	const struct verdict *v = &f->verdict;
 	uint64_t busy_ns = device_times_sum(&f->steady, USE_COMPUTING);
-	double busy = percent_of(busy_ns, device_times_whole(&f->steady));
+	double busy = percent_of(busy_ns, judged_ns(&f->steady));
 	double share = percent_of(v->ns, v->of_ns);
 	char gpus[DEVICE_LABEL_BYTES], length[QUANTITY_BYTES], losses[512];
 	const char *part = m->is_part       ? "this part"
@@ -122,7 +129,7 @@ static const char *verdict_claim(struct making *m)
 	time_text(length, (double)(f->steady_to_ns - f->steady_from_ns));
 	switch (v->kind) {
 	case VERDICT_NO_WORK:
-		return "no GPU work was recorded";
+		return m->is_part ? "no GPU work in this part" : "no GPU work was recorded";
 	case VERDICT_START_UP:
 		return finding_text(m,
 				    "start-up takes %.1f %% of the run: no GPU work until %.3f s; "

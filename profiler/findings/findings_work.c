@@ -49,15 +49,10 @@ static double of_steady(const struct findings *f, uint64_t ns)
 	return percent_of(ns, device_times_whole(&f->steady));
 }
 
-static uint64_t gpu_ns(const struct making *m)
-{
-	return saturated_sum(m->spots->kernels.whole.ns, m->spots->copies.whole.ns);
-}
-
 /* Returns the first entry of a table, or NULL if its share is small. */
 static const struct hot_spot *hottest(const struct making *m, const struct hot_spot_table *table)
 {
-	return table->count && percent_of(table->list[0].ns, gpu_ns(m)) >= SHARE_MIN
+	return table->count && percent_of(table->list[0].ns, findings_gpu_ns(m)) >= SHARE_MIN
 		       ? &table->list[0]
 		       : NULL;
 }
@@ -75,8 +70,8 @@ void findings_add_hottest_kernel(struct making *m)
 		"%.1f %% of the GPU time (%s, %" PRIu64
 		" executions) is spent in %s; it explains %.1f %% "
 		"of the steady part",
-		percent_of(first->ns, gpu_ns(m)), time_text(total, (double)first->ns), first->count,
-		finding_name(name, first->frame),
+		percent_of(first->ns, findings_gpu_ns(m)), time_text(total, (double)first->ns),
+		first->count, finding_name(name, first->frame),
 		of_steady(m->findings, findings_kernel_computes(m->findings, first->frame)));
 	finding_add(m, (struct finding){.kind = FINDING_KERNEL,
 					.claim = claim,
@@ -99,7 +94,7 @@ void findings_add_hottest_site(struct making *m)
 		"%.1f %% of the GPU time (%s) is of work launched by %s, whose kernels explain "
 		"%.1f %% of "
 		"the steady part",
-		percent_of(first->ns, gpu_ns(m)), time_text(total, (double)first->ns),
+		percent_of(first->ns, findings_gpu_ns(m)), time_text(total, (double)first->ns),
 		finding_name(name, first->frame),
 		of_steady(m->findings, findings_site_computes(m->findings, first->frame)));
 	finding_add(m, (struct finding){.kind = FINDING_SITE,

@@ -11,7 +11,7 @@
 struct idle_cause {
 	enum device_use use;
 	const struct frame_info *site; /* NULL: unknown */
-	uint64_t ns, sampled_ns;       /* all, and what CPU samples tell */
+	uint64_t ns, sampled_ns;       /* all, and what CPU samples or rows of --idle tell */
 	uint64_t gaps;
 	uint64_t longest_ns, longest_from_ns; /* the longest gap */
 };

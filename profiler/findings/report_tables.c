@@ -78,7 +78,7 @@ int report_tables_of(const struct result *result, struct report_tables *list)
 	int err = 0;
 
 	_Static_assert(sizeof(all) / sizeof(all[0]) <= REPORT_TABLES_FIXED_MAX,
-		       "FIGURES_FIXED_MAX is how many there are");
+		       "REPORT_TABLES_FIXED_MAX is too small");
 	list->count = 0;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct report_table *f = all[i].is_wanted ? all[i].make(result) : NULL;

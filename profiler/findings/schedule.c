@@ -478,6 +478,27 @@ static int add_to_operations(void *context, const struct timeline_record *record
 	}
 }
 
+/* Leaves out devices without operations: a part of a run may have none of theirs. */
+static void drop_unused_devices(struct operation_schedule *s)
+{
+	uint8_t numbers[NO_DEVICE + 1];
+	uint32_t left = 0;
+
+	memset(numbers, NO_DEVICE, sizeof(numbers));
+	for (uint64_t i = 0; i < s->count; i++)
+		numbers[s->list[i].device] = 0;
+	for (uint32_t i = 0; i < s->device_count; i++)
+		if (numbers[i] != NO_DEVICE) {
+			numbers[i] = (uint8_t)left;
+			s->devices[left++] = s->devices[i];
+		}
+	if (left == s->device_count)
+		return;
+	s->device_count = left;
+	for (uint64_t i = 0; i < s->count; i++)
+		s->list[i].device = numbers[s->list[i].device];
+}
+
 int operation_schedule_read(struct operation_schedule *schedule, const struct result *result)
 {
 	struct operation_reading r = {
@@ -500,6 +521,8 @@ int operation_schedule_read(struct operation_schedule *schedule, const struct re
 	rank_waits_free(r.waits);
 	free(r.is_nccl);
 	free(r.latest);
+	if (!err)
+		drop_unused_devices(schedule);
 	time_sort(schedule->list, schedule->count, sizeof(*schedule->list));
 	time_sort(schedule->samples, schedule->sample_count, sizeof(*schedule->samples));
 	time_sort(schedule->waits, schedule->wait_count, sizeof(*schedule->waits));

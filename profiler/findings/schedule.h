@@ -3,8 +3,8 @@
  * Reads from a timeline who launched what, and when it ran, in arrays that are in order of time.
  *
  * Operations find their launches by process and correlation id (launch_finder.h). Operations whose
- * launch is not found have an unknown one. Equal
- * devices of several processes are one device (busy.h).
+ * launch is not found have an unknown one. Equal devices of several processes are one device
+ * (busy.h). Devices without operations are left out.
  *
  * Launches take 16 bytes each, operations 24. Both are not needed at a time, so each has a function
  * of its own. Both read the whole timeline. A run with more than SCHEDULE_MAX records of a kind has
