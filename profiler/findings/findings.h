@@ -93,7 +93,7 @@ struct findings {
 	uint64_t *step_work_ns; /* when the GPU began each step of the first series, and the end */
 	struct step_times step_times;         /* by step_work_ns, without warm-up */
 	const char *no_steps;                 /* why there are none; NULL if there are */
-	uint64_t first_work_ns, last_work_ns; /* of the run, also in a part; 0 without GPU work */
+	uint64_t first_work_ns, last_work_ns; /* the run's, also in a part; 0 without GPU work */
 	uint64_t steady_from_ns, steady_to_ns;
 	struct device_times whole, steady; /* the run, and its steady part */
 	struct idle_causes causes;         /* idle time of the steady part */
