@@ -66,7 +66,7 @@ $(cat)" 3>&-
 	t.expect_restored()
 	text = t.all_text()
 	assert text.startswith('first\nrequests 100 kernels 7400 '), text
-	assert re.search(r'\nlast\nsh -c .*: ran [0-9.]+ m?s, exit 0\. GPU 0: ', text), text
+	assert re.search(r'\nlast\nsh -c .*: ran [0-9.]+ m?s, exit 0\. ', text), text
 	EOF
 	expect_line x.folded 'gemm'
 }
