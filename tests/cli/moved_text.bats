@@ -29,7 +29,9 @@ expect_named()
 {
 	expect_status 0
 	expect_line out.folded ';main;(work_moved;)?burn_moved( |;)'
-	expect_no_line out.folded '\[jit\]|\[unknown\]|\[moves_text'
+	# a short process may have ended before its moved text was looked at: what it does at its exit is sampled then
+	grep -v ';exit;__run_exit_handlers;' out.folded >named
+	expect_no_line named '\[jit\]|\[unknown\]|\[moves_text'
 }
 
 expect_launches_named()
