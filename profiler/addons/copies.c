@@ -10,7 +10,9 @@ static bool is_wanted(const struct addon_parts *parts)
 	return copied_memory_table.is_measured(parts->measure);
 }
 
-/* Returns the word for a kind of host memory. Returns NULL for others. */
+/*
+ * Returns the word for a kind of host memory, a literal with one address. Returns NULL for others.
+ */
 static const char *host_memory_word(uint32_t kind)
 {
 	if (kind == GPU_MEMORY_PAGEABLE)
@@ -32,12 +34,10 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 
 	if (!word || o->staged)
 		return;
-	row.direction =
-		parts->keep(parts->context, gpu_work_is_from_host(o->work) ? "HtoD" : "DtoH");
-	row.memory = parts->keep(parts->context, word);
+	row.direction = gpu_work_is_from_host(o->work) ? "HtoD" : "DtoH";
+	row.memory = word;
 	row.ns = o->bad_time ? 0 : o->duration_ns;
-	if (row.direction && row.memory)
-		result_tables_count(parts->tables, &copied_memory_table, &row, parts->sink->ledger);
+	result_tables_count(parts->tables, &copied_memory_table, &row, parts->sink->ledger);
 }
 
 const struct addon addon_copies = {.is_wanted = is_wanted, .operation = take_operation};

@@ -2,7 +2,6 @@
 #include "profiler/findings/findings_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +10,7 @@
 #include "profiler/findings/run_steps.h"
 #include "profiler/findings/step_times.h"
 #include "profiler/findings/step_work.h"
-#include "profiler/model/losses.h"
-#include "profiler/model/quantity.h"
 #include "profiler/shape/code_role.h"
-#include "profiler/tables/hot_spots.h"
-#include "symbolize/util/saturate.h"
 
 #define CLAIM_BYTES 1024
 

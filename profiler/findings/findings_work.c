@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "symbolize/util/saturate.h"
 
 #define SHARE_MIN 10.0     /* percent that a kernel or a launch site needs to be named */
 #define TINY_NS 10000.0    /* mean duration of tiny kernels */
@@ -17,30 +16,37 @@ static bool is_same(const struct frame_info *a, const struct frame_info *b)
 	return a && b && (a == b || (a->class == b->class && strcmp(a->name, b->name) == 0));
 }
 
-uint64_t findings_kernel_computes(const struct findings *f, const struct frame_info *kernel)
+static const struct frame_info *kernel_of(const struct result *r, const struct computing_site *c)
+{
+	return c->frame == SCHEDULE_NO_FRAME ? NULL : &r->frames[c->frame];
+}
+
+static const struct frame_info *launcher_of(const struct result *r, const struct computing_site *c)
+{
+	return hot_spots_site(r, c->stack);
+}
+
+/* Sums up the computing time whose frame, by `frame_of`, is this one. */
+static uint64_t computing_ns(const struct findings *f, const struct frame_info *frame,
+			     const struct frame_info *(*frame_of)(const struct result *r,
+								  const struct computing_site *c))
 {
 	uint64_t ns = 0;
 
-	for (uint32_t i = 0; i < f->steady.computing.count; i++) {
-		const struct computing_site *c = &f->steady.computing.list[i];
-
-		if (c->frame != SCHEDULE_NO_FRAME && is_same(&f->result->frames[c->frame], kernel))
-			ns += c->ns;
-	}
+	for (uint32_t i = 0; i < f->steady.computing.count; i++)
+		if (is_same(frame_of(f->result, &f->steady.computing.list[i]), frame))
+			ns += f->steady.computing.list[i].ns;
 	return ns;
+}
+
+uint64_t findings_kernel_computes(const struct findings *f, const struct frame_info *kernel)
+{
+	return computing_ns(f, kernel, kernel_of);
 }
 
 uint64_t findings_site_computes(const struct findings *f, const struct frame_info *site)
 {
-	uint64_t ns = 0;
-
-	for (uint32_t i = 0; i < f->steady.computing.count; i++) {
-		const struct computing_site *c = &f->steady.computing.list[i];
-
-		if (is_same(hot_spots_site(f->result, c->stack), site))
-			ns += c->ns;
-	}
-	return ns;
+	return computing_ns(f, site, launcher_of);
 }
 
 /* Returns the percentage of the steady part. */

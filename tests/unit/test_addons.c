@@ -82,12 +82,6 @@ static struct collected results(struct bench *b)
 	return collected;
 }
 
-static const char *keep(void *context, const char *text)
-{
-	(void)context;
-	return text;
-}
-
 static void copies_are_told_by_host_memory(void **state)
 {
 	static const struct {
@@ -111,7 +105,6 @@ static void copies_are_told_by_host_memory(void **state)
 	uint64_t counts[4] = {0};
 
 	(void)state;
-	b->addons.parts.keep = keep;
 	for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
 		struct gpu_operation o = {.work = copies[i].work,
 					  .shape = copies[i].memory,
