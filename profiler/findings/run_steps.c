@@ -15,43 +15,6 @@
 
 /* ---- repeated launches ---- */
 
-/* Returns the process of each thread, or NULL if out of memory. */
-static uint32_t *processes_of(const struct launch_schedule *launches)
-{
-	uint32_t *process_of = malloc((launches->threads.count + (size_t)1) * sizeof(*process_of));
-
-	for (uint32_t i = 0; process_of && i < launches->threads.count; i++)
-		process_of[i] = launches->threads.list[i].process;
-	return process_of;
-}
-
-/*
- * Puts the main series first: by how long it lasts, its steps and its launches. Autotuning may
- * launch more, for a short time, and a thread may do little for a long time.
- */
-static void find_main_series(struct step_list *steps)
-{
-	struct step_series first;
-	double most = 0;
-	uint32_t at = 0;
-
-	for (uint32_t i = 0; i < steps->count; i++) {
-		const struct step_series *s = &steps->list[i];
-		double ns = (double)(s->starts_ns[s->count] - s->starts_ns[0]);
-		double weight = ns * s->count * ns * s->count * (double)s->launches;
-
-		if (weight <= most)
-			continue;
-		most = weight;
-		at = i;
-	}
-	if (at == 0)
-		return;
-	first = steps->list[at];
-	memmove(&steps->list[1], &steps->list[0], at * sizeof(*steps->list));
-	steps->list[0] = first;
-}
-
 /* Details that tell launches apart when steps are looked for. */
 enum token_detail { BY_STACK, BY_KERNEL, BY_WAIT, TOKEN_DETAILS };
 
@@ -79,13 +42,94 @@ static uint32_t *number_tokens(const struct launch_schedule *launches, enum toke
 	return numbers;
 }
 
-/* Launches in which steps are looked for. */
+/* From the first launch of a thread to its last. */
+struct thread_span {
+	uint64_t first_ns, last_ns;
+};
+
+/* Launches in which steps are looked for. Both arrays have an entry for each thread. */
 struct repeated {
 	const struct launch_schedule *launches;
 	const struct step_launch *list;
 	uint64_t count;
 	uint32_t *process_of;
+	struct thread_span *spans;
 };
+
+/* Reads the threads' processes and spans. Returns 0 or -ENOMEM. */
+static int repeated_read_threads(struct repeated *r)
+{
+	uint32_t count = r->launches->threads.count;
+
+	r->process_of = malloc((count + (size_t)1) * sizeof(*r->process_of));
+	r->spans = malloc((count + (size_t)1) * sizeof(*r->spans));
+	if (!r->process_of || !r->spans)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		r->process_of[i] = r->launches->threads.list[i].process;
+		r->spans[i] = (struct thread_span){.first_ns = UINT64_MAX};
+	}
+	for (uint64_t i = 0; i < r->count; i++) {
+		struct thread_span *span = &r->spans[r->list[i].thread];
+
+		if (span->first_ns == UINT64_MAX)
+			span->first_ns = r->list[i].start_ns;
+		span->last_ns = r->list[i].start_ns;
+	}
+	return 0;
+}
+
+static void repeated_release(struct repeated *r)
+{
+	free(r->process_of);
+	free(r->spans);
+}
+
+/*
+ * Returns whether the threads of steps have less than half of the launches, and launch in less than
+ * half of the time: one of many short threads tells nothing of the run, nor does a compiler that
+ * tries kernels. Steps themselves may be short, beside seconds of such attempts.
+ */
+static bool is_small_part(const struct repeated *r, const struct step_series *s)
+{
+	uint64_t all_ns = r->list[r->count - 1].start_ns - r->list[0].start_ns;
+
+	const struct thread_span *span = &r->spans[s->thread];
+
+	return s->of < r->count / 2 && span->last_ns - span->first_ns < all_ns / 2;
+}
+
+/*
+ * Puts the main series first: by how long it lasts, its steps and its launches. Autotuning may
+ * launch more, for a short time, and a thread may do little for a long time. Releases the list if
+ * each series is a small part of the run.
+ */
+static void find_main_series(struct step_list *steps, const struct repeated *r)
+{
+	struct step_series first;
+	double most = -1;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < steps->count; i++) {
+		const struct step_series *s = &steps->list[i];
+		double ns = (double)(s->starts_ns[s->count] - s->starts_ns[0]);
+		double weight = ns * s->count * ns * s->count * (double)s->launches;
+
+		if (weight <= most || is_small_part(r, s))
+			continue;
+		most = weight;
+		at = i;
+	}
+	if (most < 0) {
+		step_list_release(steps);
+		return;
+	}
+	if (at == 0)
+		return;
+	first = steps->list[at];
+	memmove(&steps->list[1], &steps->list[0], at * sizeof(*steps->list));
+	steps->list[0] = first;
+}
 
 /* Returns whether all launches are from one stack, so that it tells nothing of steps. */
 static bool are_of_one_stack(const struct launch_schedule *launches)
@@ -108,7 +152,7 @@ static int find_steps_by(struct step_list *steps, const struct repeated *r,
 		err = steps_find(r->list, r->count, numbers, r->process_of,
 				 r->launches->threads.count, steps);
 	free(numbers);
-	find_main_series(steps);
+	find_main_series(steps, r);
 	return err;
 }
 
@@ -150,27 +194,15 @@ static int find_repeated(const struct launch_schedule *launches, const struct st
 			 uint64_t count, enum token_detail from, enum token_detail to,
 			 enum token_detail *single, struct step_list *steps)
 {
-	struct repeated r = {.launches = launches,
-			     .list = list,
-			     .count = count,
-			     .process_of = processes_of(launches)};
-	int err = r.process_of ? find_structure(&r, from, to, single, steps) : -ENOMEM;
+	struct repeated r = {.launches = launches, .list = list, .count = count};
+	int err = repeated_read_threads(&r);
 
+	if (!err)
+		err = find_structure(&r, from, to, single, steps);
 	if (!err && !steps->count && to == BY_WAIT && *single != TOKEN_DETAILS)
 		err = find_steps_by(steps, &r, *single);
-	free(r.process_of);
+	repeated_release(&r);
 	return err;
-}
-
-/*
- * Returns whether steps are neither half of the launches nor half of the time of launches: those of
- * one of many short threads tell nothing of the run.
- */
-static bool is_small_part(const struct launch_schedule *l, const struct step_series *s)
-{
-	uint64_t all_ns = l->list[l->count - 1].start_ns - l->list[0].start_ns;
-
-	return s->launches < l->count / 2 && s->starts_ns[s->count] - s->starts_ns[0] < all_ns / 2;
 }
 
 /* Returns whether the first launches of a run are from one stack. */
@@ -199,7 +231,6 @@ static int find_by_launches(struct run_steps *steps, const struct result *result
 {
 	enum token_detail single = TOKEN_DETAILS;
 	struct launch_schedule launches;
-	bool is_small = false;
 	uint64_t count = 0;
 	int err = 0;
 
@@ -214,19 +245,15 @@ static int find_by_launches(struct run_steps *steps, const struct result *result
 				    by_work && !reads_once ? BY_KERNEL : BY_STACK,
 				    by_work ? BY_WAIT : BY_STACK, &single, &steps->steps);
 		count = launches.count;
-		if (!err && steps->steps.count && is_small_part(&launches, &steps->steps.list[0])) {
-			step_list_release(&steps->steps);
-			is_small = true;
-		}
 		if (!err && steps->steps.count)
 			steps->thread = launches.threads.list[steps->steps.list[0].thread];
 		launch_schedule_release(&launches);
 	}
 	if (!err && !steps->steps.count)
-		steps->none = count < STEPS_MIN ? "there are too few launches"
-			      : is_small        ? "launches repeat in a small part of the run only"
-					 : "no sequence of launches repeats, at steady intervals, "
-					   "over most of the run";
+		steps->none = count < STEPS_MIN
+				      ? "there are too few launches"
+				      : "no sequence of launches repeats, at steady intervals, "
+					"over most of the run";
 	return err;
 }
 

@@ -173,6 +173,63 @@ static void ranges_do_not_hide_repetition(void **state)
 	finish(&r, &steps);
 }
 
+/* Launches the body `count` times, at steady intervals, by a thread. */
+static void run_loop(struct run *r, const struct body *b, uint32_t thread, int count,
+		     uint64_t interval_ns)
+{
+	r->thread = thread;
+	for (int i = 0; i < count; i++) {
+		uint64_t begin_ns = r->now_ns;
+
+		run_body(r, b);
+		r->now_ns = begin_ns + interval_ns;
+	}
+}
+
+/* A compiler's threads launch their attempts for longer than the program takes for its steps. */
+static void attempts_of_other_threads_are_no_steps(void **state)
+{
+	struct run r;
+	struct run_steps steps;
+	struct body load, attempts, step;
+	uint64_t from_ns;
+
+	(void)state;
+	begin(&r);
+	attempts = make_body(&r, push(&r, r.main, CLASS_NATIVE, "tune"));
+	step = make_body(&r, push(&r, r.main, CLASS_NATIVE, "train"));
+	load = make_body(&r, push(&r, r.main, CLASS_NATIVE, "load"));
+	run_loop(&r, &load, 12, 1, 40 * STEP_NS);
+	for (uint32_t i = 0; i < 3; i++)
+		run_loop(&r, &attempts, 20 + i, 30, STEP_NS);
+	from_ns = r.now_ns;
+	run_loop(&r, &step, 12, 30, STEP_NS / 20);
+	find(&r, &steps, NULL);
+	assert_null(steps.none);
+	assert_int_equal(steps.thread.tid, 12);
+	assert_int_equal(steps.steps.list[0].starts_ns[steps.steps.list[0].count],
+			 r.now_ns - STEP_NS / 20 + 3001);
+	assert_true(steps.steps.list[0].starts_ns[1] >= from_ns);
+	finish(&r, &steps);
+}
+
+/* Each of many short threads repeats what it does: none of these loops is the run's. */
+static void loops_of_short_threads_are_no_steps(void **state)
+{
+	struct run r;
+	struct run_steps steps;
+	struct body b;
+
+	(void)state;
+	begin(&r);
+	b = make_body(&r, r.main);
+	for (uint32_t i = 0; i < 8; i++)
+		run_loop(&r, &b, 20 + i, 30, STEP_NS);
+	find(&r, &steps, NULL);
+	assert_non_null(steps.none);
+	finish(&r, &steps);
+}
+
 static void without_launches_there_are_no_steps(void **state)
 {
 	struct run r;
@@ -364,6 +421,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(repeated_launches_are_steps),
 		cmocka_unit_test(ranges_do_not_hide_repetition),
+		cmocka_unit_test(attempts_of_other_threads_are_no_steps),
+		cmocka_unit_test(loops_of_short_threads_are_no_steps),
 		cmocka_unit_test(without_launches_there_are_no_steps),
 		cmocka_unit_test(ranges_are_steps),
 		cmocka_unit_test(another_name_is_another_step),
