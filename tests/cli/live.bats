@@ -265,7 +265,7 @@ $(cat)" 3>&-
 	assert t.finish() == 0
 	t.expect_restored()
 	text = t.all_text()
-	assert 'before' in text and re.search(r'after\n(.*\n)?sh -c .*: ran [0-9.]+ m?s, exit 0\.', text), text
+	assert 'before' in text and re.search(r'after\n((profile: |  ).*\n)*sh -c .*: ran [0-9.]+ m?s, exit 0\.', text), text
 	EOF
 }
 
