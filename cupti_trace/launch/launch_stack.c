@@ -14,6 +14,7 @@
 #include "cupti_trace/launch/async_parent.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/stack_cache.h"
+#include "cupti_trace/launch/torch_operators.h"
 #include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/unwind/code_map.h"
 #include "cupti_trace/unwind/code_ranges.h"
@@ -166,6 +167,7 @@ void launch_stack_check_code(struct sink *sink)
 	 */
 	if (is_new)
 		python_stack_look(sink);
+	torch_operators_look();
 	note_counts(&count);
 }
 

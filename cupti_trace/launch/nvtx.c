@@ -22,7 +22,8 @@ _Static_assert(NVTX_THREADS_MAX == 1 << THREAD_BITS, "a number for each thread")
 struct range {
 	uint32_t name;
 	uint32_t domain;
-	uint64_t started; /* its number; 0: it was pushed */
+	uint64_t started; /* its number; 0: it was not started */
+	uint64_t address; /* the object that it stands for; 0: there is none */
 	bool is_chosen;   /* its name selects what is recorded */
 	struct nvtx_place place;
 };
@@ -200,7 +201,9 @@ static void note_other(uint32_t name)
 	}
 }
 
-static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
+/* Opens a range; `address` is that of its object, or 0. */
+static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp,
+				uint64_t address)
 {
 	struct range *range = &thread->ranges[thread->count];
 
@@ -208,10 +211,11 @@ static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t
 	range->name = name;
 	range->domain = domain;
 	range->started = 0;
+	range->address = address;
 	range->is_chosen = as_choice && recorded_range_match(name);
 	if (as_choice && !range->is_chosen)
 		note_other(name);
-	if (in_stacks)
+	if (in_stacks && !address)
 		nvtx_place_take(&range->place, sp);
 	thread->count++;
 	return range;
@@ -234,7 +238,7 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
 	if (thread->ignored[domain] > 0 || thread->count == NVTX_DEPTH_MAX) {
 		thread->ignored[domain]++;
 		count_missing(domain, name, false);
-	} else if (open_range(thread, domain, name, sp)->is_chosen) {
+	} else if (open_range(thread, domain, name, sp, 0)->is_chosen) {
 		recorded_range_enter();
 	}
 	return (int)thread->depth[domain]++;
@@ -253,7 +257,7 @@ int nvtx_pop(uint32_t domain)
 	for (uint32_t i = thread->count; i-- > 0;) {
 		const struct range *range = &thread->ranges[i];
 
-		if (range->domain == domain && !range->started) {
+		if (range->domain == domain && !range->started && !range->address) {
 			if (range->is_chosen)
 				recorded_range_leave();
 			drop(thread, i);
@@ -261,6 +265,34 @@ int nvtx_pop(uint32_t domain)
 		}
 	}
 	return (int)--thread->depth[domain];
+}
+
+/* ---- ranges of objects ---- */
+
+static void end_range(struct thread *thread, uint32_t at)
+{
+	if (thread->ranges[at].is_chosen)
+		recorded_range_leave();
+	drop(thread, at);
+}
+
+void nvtx_open_at(uint32_t domain, uint32_t name, uint64_t address)
+{
+	struct thread *thread = own_thread();
+
+	if (!thread || thread->count == NVTX_DEPTH_MAX)
+		count_missing(domain, name, false);
+	else if (open_range(thread, domain, name, 0, address)->is_chosen)
+		recorded_range_enter();
+}
+
+void nvtx_close_at(uint64_t address)
+{
+	struct thread *thread = own;
+
+	for (uint32_t i = thread ? thread->count : 0; i-- > 0;)
+		if (thread->ranges[i].address && thread->ranges[i].address <= address)
+			end_range(thread, i);
 }
 
 /* ---- started ranges ---- */
@@ -288,7 +320,7 @@ uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
 		count_missing(domain, name, false);
 		return 0;
 	}
-	range = open_range(thread, domain, name, sp);
+	range = open_range(thread, domain, name, sp, 0);
 	range->started = ++thread->serial << (THREAD_BITS + SLOT_BITS) |
 			 (uint64_t)thread->number << SLOT_BITS | slot;
 	thread->started_count++;
@@ -339,6 +371,16 @@ void nvtx_send_others(struct sink *sink)
 
 /* ---- launches ---- */
 
+/* Returns the innermost frame that was called before an object of the stack came to be. */
+static uint32_t frame_of(uint64_t address, const struct unwind_stack *native, const uint64_t *sps)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < native->count && sps[i + 1] <= address)
+		i++;
+	return i;
+}
+
 HOT_PATH bool nvtx_thread_has_open(void)
 {
 	return own && own->count > 0;
@@ -356,6 +398,12 @@ void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 		bool is_unchanged;
 
 		out->open[i].name = range->name;
+		if (range->address) {
+			/* a native function, which is inside of the right Python frames */
+			out->open[i].python = UINT32_MAX;
+			out->open[i].native = frame_of(range->address, native, sps);
+			continue;
+		}
 		out->open[i].python = nvtx_place_python(&range->place, python, &is_unchanged);
 		out->open[i].native =
 			is_unchanged ? nvtx_place_native(&range->place, native, sps) : UINT32_MAX;
@@ -387,7 +435,7 @@ void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_
 		uint64_t started = range->started;
 		bool is_unchanged;
 
-		if (!range->name ||
+		if (!range->name || range->address ||
 		    (started && atomic_load(&thread->started[started % NVTX_DEPTH_MAX]) != started))
 			continue;
 		out->open[out->count].name = range->name;

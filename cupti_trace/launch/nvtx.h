@@ -9,6 +9,8 @@
  * started it. That thread drops an ended range when it next looks. So only the start and end of a
  * thread's use of NVTX, and new names, take a lock.
  *
+ * PyTorch's operators are in these lists, too (torch_operators.h).
+ *
  * A range remembers the place where it was opened (nvtx_place.h). A launch puts the open ones among
  * its frames. A thread's open ranges are closed at its end. Started ranges that select what is
  * recorded stay open: they belong to the process, and any thread may end them. The list is bounded:
@@ -49,6 +51,18 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp);
  * none.
  */
 int nvtx_pop(uint32_t domain);
+
+/*
+ * Opens a range that an object on the calling thread's stack stands for, as a local variable does:
+ * the range is inside the function with that variable.
+ */
+void nvtx_open_at(uint32_t domain, uint32_t name, uint64_t address);
+
+/*
+ * Closes the ranges of an object, and of all deeper ones: their functions have ended, maybe without
+ * a word. To be called also before an object's ranges are opened.
+ */
+void nvtx_close_at(uint64_t address);
 
 /* Opens a range that any thread may end. Returns its number; 0 if it is not followed. */
 uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp);

@@ -266,9 +266,11 @@ void nvtx_name_resend(struct sink *sink, uint32_t id)
 {
 	struct gpu_event event = {.type = GPU_EVENT_NVTX, .nvtx.id = id};
 	const struct name *name = &table.names[id];
+	uint32_t domain = name->domain & ~FOLDED;
 
 	_Static_assert(NVTX_TOO_MANY < GPU_NVTX_MAX_ID, "each id fits the wire");
-	event.nvtx.domain = name->domain & ~FOLDED ? table.domains[name->domain & ~FOLDED] : "";
+	event.nvtx.is_operator = domain == NVTX_OPERATORS;
+	event.nvtx.domain = domain && domain < NVTX_DOMAINS_MAX ? table.domains[domain] : "";
 	event.nvtx.name = id == NVTX_TOO_MANY ? "[too many NVTX ranges]" : name->text;
 	event.nvtx.color = name->color;
 	sink_put(sink, &event);

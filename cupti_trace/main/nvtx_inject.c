@@ -232,7 +232,7 @@ static void fill(const struct nvtx_abi_callbacks *callbacks, uint32_t module,
  */
 static bool wants_frames(void)
 {
-	return settings_config()->nvtx || trace_name();
+	return settings_config()->nvtx || settings_config()->ops || trace_name();
 }
 
 /*

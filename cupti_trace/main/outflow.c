@@ -12,6 +12,7 @@
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
 #include "cupti_trace/launch/nvtx.h"
+#include "cupti_trace/launch/torch_operators.h"
 #include "cupti_trace/main/activity.h"
 #include "cupti_trace/main/callback.h"
 #include "cupti_trace/main/record_kinds.h"
@@ -171,6 +172,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 	counters_send(&tracer->sink);
 	nvtx_count_missing(&tracer->sink);
 	nvtx_send_others(&tracer->sink);
+	torch_operators_tell(&tracer->sink);
 	sink_flush(&tracer->sink);
 }
 

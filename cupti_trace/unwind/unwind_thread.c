@@ -209,6 +209,13 @@ static void find_own_stack(void)
 	pthread_attr_destroy(&attributes);
 }
 
+bool unwind_is_on_stack(uint64_t address)
+{
+	if (!own_stack.known)
+		find_own_stack();
+	return address >= own_stack.low && address < own_stack.high;
+}
+
 /*
  * Looks up the stack of the thread that starts CUDA. That is most often the main thread, whose
  * stack libc looks for in /proc. By the first launch the program may have forbidden itself to open

@@ -48,6 +48,9 @@ void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps, uint32_t max);
  */
 void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 
+/* Returns whether an address is on the calling thread's own stack. */
+bool unwind_is_on_stack(uint64_t address);
+
 /* Returns whether a return address is in a trampoline of CPython (python_trampoline.h). */
 bool unwind_is_trampoline(uint64_t pc);
 

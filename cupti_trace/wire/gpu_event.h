@@ -179,13 +179,14 @@ struct gpu_event_frame {
 	uint32_t line; /* 0: unknown, or not requested; GPU_FRAME_PYTHON only */
 };
 
-/* The name of an NVTX range that stacks refer to, by ids from 1. */
+/* The name of an NVTX range or an operator that stacks refer to, by ids from 1. */
 #define GPU_NVTX_MAX_ID (1u << 15)
 struct gpu_event_nvtx {
 	uint32_t id;
-	uint32_t color;     /* ARGB; 0: none */
-	const char *domain; /* "" for the default domain */
-	const char *name;   /* the range's message */
+	uint32_t color;       /* ARGB; 0: none */
+	const char *domain;   /* "" for the default domain */
+	const char *name;     /* the range's message, or the operator's name */
+	uint32_t is_operator; /* 1: an operator of PyTorch, not a range */
 };
 
 /*

@@ -27,7 +27,7 @@ static bool explain_none(struct log *log, const struct chosen_steps *c, const st
 				 "%s: no steps were found in %s: %s; choose a part with --time, or "
 				 "mark steps with NVTX ranges: --nvtx --steps NAME",
 				 option_of(&c->view), subject, c->found.none);
-	if (!result->totals.measure.nvtx)
+	if (!result->totals.measure.nvtx && !result->totals.measure.ops)
 		return log_error(log,
 				 "--steps %s: %s has no NVTX ranges; they are recorded with --nvtx",
 				 name->text, subject);

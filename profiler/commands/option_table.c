@@ -191,6 +191,10 @@ const struct option_entry option_table[] = {
 	{OPTION(OPT_NVTX, "nvtx", TOPIC_GPU), FLAG(run.measure.nvtx), .is_of_run = true,
 	 HELP("show NVTX ranges as frames of launch stacks",
 	      "A range is inside the function that opened it. CPU samples have none.")},
+	{OPTION(OPT_OPS, "ops", TOPIC_GPU), FLAG(run.measure.ops), .is_of_run = true,
+	 HELP("show PyTorch's operators as frames of launch stacks",
+	      "As op:aten::addmm; those of the backward pass inside the forward operator that made "
+	      "them, and record_function scopes as NVTX ranges.")},
 	{OPTION(OPT_MAX_OVERHEAD, "max-overhead", TOPIC_GPU), .take = take_max_overhead,
 	 TAKES(ARGUMENT_TEXT, "PCT", NULL), .is_of_run = true,
 	 HELP("launch stacks take at most this % of a thread's time",

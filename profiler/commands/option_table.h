@@ -39,6 +39,7 @@ enum option_id {
 	OPT_STRICT,
 	OPT_BY,
 	OPT_NVTX,
+	OPT_OPS,
 	OPT_WAITS,
 	OPT_LAUNCH_SHAPES,
 	OPT_API,

@@ -153,15 +153,16 @@ static int take_pycode(struct collect *c, struct process *process, const struct 
 	return target_stacks_set_python(&process->sent, e->id, &python);
 }
 
-/* Adds an NVTX frame, "nvtx:message" or "nvtx:domain:message". */
+/* Adds a frame "nvtx:message", "nvtx:domain:message" or "op:operator". */
 static int take_nvtx(struct collect *c, struct process *process, const struct gpu_event_nvtx *e)
 {
 	const char *interned;
 	char *text = NULL;
 
-	if (c->options.measure.ranges)
+	if (c->options.measure.ranges && !e->is_operator)
 		ranges_seen_other(&c->ledger.outside, e->domain, e->name);
-	if (asprintf(&text, "nvtx:%s%s%s", e->domain, e->domain[0] ? ":" : "", e->name) < 0)
+	if (asprintf(&text, "%s%s%s%s", e->is_operator ? "op:" : "nvtx:", e->domain,
+		     e->domain[0] ? ":" : "", e->name) < 0)
 		return -ENOMEM;
 	interned = collect_text(c, text);
 	free(text);

@@ -22,7 +22,7 @@
 #ifndef PROFILER_MODEL_LEDGER_COUNTS_H
 #define PROFILER_MODEL_LEDGER_COUNTS_H
 
-#define LEDGER_NEXT_NUMBER 310
+#define LEDGER_NEXT_NUMBER 311
 
 /* clang-format off */
 #define LEDGER_COUNTS(L, N, K) \
@@ -107,7 +107,7 @@
 	L(194, wall.lost, LOSS, TOLD, "thread_times_lost", "threads whose times are not known") \
 	L(242, idle.lost, LOSS, TOLD, "idle_records_lost", "records missing from idle times") \
 	L(270, bounds.ranges, LOSS, TOLD, "nvtx_ranges_without_name", \
-	  "NVTX ranges past a limit, without their names") \
+	  "ranges past a limit, without their names") \
 	L(271, bounds.folded_ranges, INCOMPLETE, TOLD, "nvtx_ranges_folded", \
 	  "NVTX ranges with N for the numbers in their names") \
 	L(185, counters.unlisted, LOSS, TOLD, NULL, \

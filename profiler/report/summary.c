@@ -169,9 +169,10 @@ static void report_bounds(struct log *log, const struct measure *m, const struct
 	log_warn_if(log, b->refused,
 		    "# {name, mapping or stack|names, mappings or stacks} from the program "
 		    "exceeded the limit and {was|were} dropped");
-	log_warn_if(log, b->ranges,
-		    "# NVTX range{|s} went past a limit of --nvtx: {it is|they are} not in stacks "
-		    "by {its name|their names}");
+	log_warn_if(
+		log, b->ranges,
+		"# range{|s} went past a limit of --nvtx or --ops: {it is|they are} not in stacks "
+		"by {its name|their names}");
 	log_warn_if(log, b->folded_ranges,
 		    "# NVTX range{|s} {has|have} N in place of the numbers in {its name|their "
 		    "names}: too many names differ in these alone");

@@ -187,8 +187,8 @@ many()
 @test "names past the limit are counted, and are a loss" {
 	many 40000 words
 	expect_status 124
-	expect_line stderr '^profile: 23627 NVTX ranges went past a limit of --nvtx: they are not in stacks by their names$'
-	expect_line stderr '^profile: --strict: NVTX ranges past a limit, without their names: 23627$'
+	expect_line stderr '^profile: 23627 ranges went past a limit of --nvtx or --ops: they are not in stacks by their names$'
+	expect_line stderr '^profile: --strict: ranges past a limit, without their names: 23627$'
 	expect_equal rest "$(weight_of out.folded ';main;nvtx:serve;nvtx:\[too many NVTX ranges\];cudaLaunchKernel;')" 33617000
 	expect_equal all "$(weight_of out.folded ';main;nvtx:serve;nvtx:[^;]*;cudaLaunchKernel;')" 50000000
 }

@@ -76,7 +76,7 @@ static void each_reason_is_reported(void **state)
 	REASON(l.bounds.refused = 15,
 	       "names, mappings or stacks from the program past the limit: 15");
 	REASON(l.bounds.programs = 16, "programs past the limit on programs at one time: 16");
-	REASON(l.bounds.ranges = 17, "NVTX ranges past a limit, without their names: 17");
+	REASON(l.bounds.ranges = 17, "ranges past a limit, without their names: 17");
 	REASON(l.bounds.out_of_memory = 15, "events lost because memory was short: 15");
 #undef REASON
 }

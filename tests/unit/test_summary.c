@@ -943,9 +943,11 @@ static void data_beyond_the_bounds(void **state)
 		 "profile: 2 names, mappings or stacks from the program exceeded the limit and "
 		 "were dropped\n"},
 		{COUNT(bounds.ranges),
-		 "profile: 1 NVTX range went past a limit of --nvtx: it is not in stacks by its "
+		 "profile: 1 range went past a limit of --nvtx or --ops: it is not in stacks by "
+		 "its "
 		 "name\n",
-		 "profile: 2 NVTX ranges went past a limit of --nvtx: they are not in stacks by "
+		 "profile: 2 ranges went past a limit of --nvtx or --ops: they are not in stacks "
+		 "by "
 		 "their names\n"},
 		{COUNT(bounds.folded_ranges),
 		 "profile: 1 NVTX range has N in place of the numbers in its name: too many names "

@@ -9,7 +9,7 @@ WORKLOADS_SRC := tests/workloads
 WORKLOADS_DIR := $(BUILD)/tests/workloads
 
 WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
-	cupti_client exit_race deep_launches shares launch_shapes steady idle_gpu restless in_range alternating looping
+	cupti_client exit_race deep_launches shares launch_shapes steady idle_gpu restless in_range alternating looping torch_host
 # not for a GPU: what conditions say is the stand-in's own
 WORKLOADS_FAKE := conditionals conditionals_frameless memory_use
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
@@ -34,7 +34,7 @@ workloads: $(WORKLOADS_DIR)/no_frame_pointers
 workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
 workloads: $(WORKLOADS_NVTX:%=$(WORKLOADS_DIR)/%) $(WORKLOADS_DIR)/libautograd_engine.so \
-	$(addprefix $(WORKLOADS_DIR)/lib,probe_tracer.so still_clocks.so)
+	$(WORKLOADS_DIR)/libtorch_operators.so $(addprefix $(WORKLOADS_DIR)/lib,probe_tracer.so still_clocks.so)
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
 
 $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.c $(WORKLOADS_SRC)/rules.mk
@@ -71,6 +71,20 @@ $(WORKLOADS_NVTX:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o
 		$(FAKE_CUDA_DIR)/libnvToolsExt.so.1
 	$(call msg,LINK,$@)
 	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -l:libnvToolsExt.so.1 -ldl
+
+# PyTorch's stand-in; where its version is known is up to a test
+TORCH_LIBRARY := $(WORKLOADS_DIR)/torch/lib/libtorch_cpu.so
+
+$(TORCH_LIBRARY): $(addprefix $(WORKLOADS_SRC)/,torch/record_function.cpp torch/record_function.h rules.mk)
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -shared -Wl,-soname,libtorch_cpu.so -o $@ $<
+
+$(WORKLOADS_DIR)/libtorch_operators.so: $(WORKLOADS_SRC)/torch_operators.cpp $(WORKLOADS_SRC)/gpu.h \
+		$(FAKE_CUDA_DIR)/libcudart.so $(TORCH_LIBRARY)
+	$(call msg,LINK,$@)
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -shared -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart \
+		-L$(dir $(TORCH_LIBRARY)) -ltorch_cpu -ldl
 
 $(WORKLOADS_DIR)/libautograd_engine.so: $(WORKLOADS_SRC)/autograd_engine.cpp \
 		$(addprefix $(WORKLOADS_SRC)/,driver.h burn.h rules.mk)

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/launch/torch_operators.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cupti_trace/core/hot_path.h"
+#include "cupti_trace/core/settings.h"
+#include "cupti_trace/launch/nvtx.h"
+#include "cupti_trace/launch/recorded_range.h"
+#include "cupti_trace/unwind/unwind_thread.h"
+
+#define LIBRARY "/libtorch_cpu.so"
+#define ENGINE "autograd::engine::evaluate_function: "
+#define TABLE (1u << 16) /* forward operators of the process that are known */
+#define NAME_BITS 16     /* bits of an entry that hold a name */
+
+/* ---- PyTorch's interface (ATen/record_function.h) ---- */
+
+/* at::RecordScope. Other kinds repeat these, or are of other interpreters. */
+enum scope {
+	SCOPE_FUNCTION = 0,
+	SCOPE_BACKWARD = 1,
+	SCOPE_TORCHSCRIPT = 2,
+	SCOPE_USER = 7,
+	SCOPES = 10
+};
+
+/* Returns a std::unique_ptr<ObserverContext>, at `context`, and `context`. */
+typedef void **(*begin_function)(void **context, const void *operator);
+typedef void (*end_function)(const void *operator, void * context);
+
+/* at::RecordFunctionCallback */
+struct callback {
+	begin_function begin;
+	end_function end;
+	double probability;
+	bool scopes[SCOPES];
+	bool needs_inputs, needs_outputs, needs_ids;
+};
+typedef uint64_t (*add_function)(struct callback callback);
+typedef const char *(*name_function)(const void *operator);
+typedef uint64_t (*thread_function)(void);
+
+/* Offsets of members in an at::RecordFunction, in bytes. */
+struct layout {
+	unsigned int major, first_minor, last_minor; /* versions that have it */
+	uint32_t thread, scope, sequence, forward_thread;
+};
+
+/*
+ * From the members' declarations, on x86-64 with libstdc++. 2.11 was run; tests/gpu/operators
+ * compares them with the headers of the PyTorch that is there.
+ */
+static const struct layout layouts[] = {
+	{2, 2, 11, .thread = 88, .scope = 96, .sequence = 200, .forward_thread = 304},
+};
+
+/* ---- state ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	atomic_bool is_decided; /* followed, or not to be */
+	atomic_bool is_on;
+	char notice[128];
+	atomic_bool has_notice; /* it is to be sent */
+	const struct layout *layout;
+	name_function name;
+	thread_function thread;
+	/* forward operators by thread and sequence number: rest of the hash, and number of the name
+	 */
+	_Atomic uint64_t forward[TABLE];
+} torch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Notes why operators are not shown. */
+static __attribute__((format(printf, 1, 2))) void give_up(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(torch.notice, sizeof(torch.notice), format, arguments);
+	va_end(arguments);
+	atomic_store(&torch.has_notice, true);
+}
+
+#ifdef __x86_64__
+
+/* ---- operators ---- */
+
+static uint64_t read_member(const void *operator, uint32_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)operator+ offset, sizeof(value));
+	return value;
+}
+
+/*
+ * Returns the table's entry for an operator, and sets the part of its value that says whose it is.
+ * Neighbours in a sequence have entries side by side.
+ */
+static _Atomic uint64_t *forward_entry(uint64_t thread, uint64_t sequence, uint64_t *owner)
+{
+	uint64_t mixed = sequence + thread * UINT64_C(0x9e3779b97f4a7c15);
+
+	*owner = (mixed ^ thread << 32) / TABLE << NAME_BITS;
+	return &torch.forward[mixed % TABLE];
+}
+
+static void note_forward(uint64_t thread, uint64_t sequence, uint32_t name)
+{
+	uint64_t owner;
+	_Atomic uint64_t *entry = forward_entry(thread, sequence, &owner);
+
+	atomic_store_explicit(entry, owner | name, memory_order_relaxed);
+}
+
+/* Returns the name of a forward operator; 0: unknown. */
+static uint32_t find_forward(uint64_t thread, uint64_t sequence)
+{
+	uint64_t owner;
+	uint64_t value =
+		atomic_load_explicit(forward_entry(thread, sequence, &owner), memory_order_relaxed);
+
+	return value >> NAME_BITS == owner >> NAME_BITS
+		       ? (uint32_t)(value & ((1u << NAME_BITS) - 1))
+		       : 0;
+}
+
+_Static_assert(NVTX_TOO_MANY < 1u << NAME_BITS, "each name fits");
+
+/*
+ * An ObserverContext: PyTorch hands it from an operator's begin to its end, and deletes it by the
+ * second function of its table.
+ */
+struct scope_context {
+	void (*const *functions)(void *self);
+	uint64_t range;
+};
+
+static void destroy(void *self)
+{
+	(void)self;
+}
+
+static void (*const scope_functions[])(void *self) = {destroy, free};
+
+/*
+ * Opens a range for a scope of the heap, which any thread may end. Returns its context; NULL: it is
+ * not followed.
+ */
+static struct scope_context *open_scope(uint32_t domain, uint32_t name)
+{
+	struct scope_context *context = malloc(sizeof(*context));
+
+	if (!context)
+		return NULL;
+	context->functions = scope_functions;
+	context->range = nvtx_start(domain, name, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+	return context;
+}
+
+/* Opens the ranges of an operator. Returns a context for its end, or NULL. */
+static struct scope_context *open_operator(const void *operator)
+{
+	enum scope scope = (enum scope)(read_member(operator, torch.layout->scope) & 0xff);
+	uint64_t sequence = read_member(operator, torch.layout->sequence);
+	uint64_t thread = read_member(operator, torch.layout->thread);
+	uint64_t address = (uint64_t)(uintptr_t) operator;
+	uint32_t domain = scope == SCOPE_USER ? 0 : NVTX_OPERATORS, forward = 0;
+	const char *text = torch.name(operator);
+	uint32_t name;
+
+	/* around each function of the backward pass, with its name: says nothing more */
+	if (strncmp(text, ENGINE, sizeof(ENGINE) - 1) == 0)
+		return NULL;
+	name = nvtx_name(domain, text, 0);
+	if (scope == SCOPE_BACKWARD && sequence != UINT64_MAX)
+		forward =
+			find_forward(read_member(operator, torch.layout->forward_thread), sequence);
+	else if (scope == SCOPE_FUNCTION && sequence != UINT64_MAX)
+		note_forward(thread, sequence, name);
+	if (!unwind_is_on_stack(address))
+		return open_scope(domain, name);
+	nvtx_close_at(address);
+	if (forward)
+		nvtx_open_at(NVTX_OPERATORS, forward, address);
+	nvtx_open_at(domain, name, address);
+	return NULL;
+}
+
+static void **begin_operator(void **context, const void *operator)
+{
+	*context = NULL;
+	if (!atomic_load_explicit(&torch.is_on, memory_order_relaxed))
+		return context;
+	if (read_member(operator, torch.layout->thread) == torch.thread()) {
+		*context = open_operator(operator);
+		return context;
+	}
+	if (!atomic_exchange(&torch.is_on, false))
+		return context;
+	pthread_mutex_lock(&torch.lock);
+	give_up("PyTorch's operators have an unexpected memory layout: they are not shown any "
+		"more");
+	pthread_mutex_unlock(&torch.lock);
+	return context;
+}
+
+static void end_operator(const void *operator, void * context)
+{
+	if (context)
+		nvtx_end(((struct scope_context *)context)->range);
+	else
+		nvtx_close_at((uint64_t)(uintptr_t) operator);
+}
+
+/* ---- finding PyTorch ---- */
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *path)
+{
+	size_t length = strlen(info->dlpi_name), suffix = sizeof(LIBRARY) - 1;
+
+	(void)size;
+	if (length < suffix || length >= PATH_MAX ||
+	    strcmp(info->dlpi_name + length - suffix, LIBRARY) != 0)
+		return 0;
+	memcpy(path, info->dlpi_name, length + 1);
+	return 1;
+}
+
+/* Reads the beginning of a file beside the library's folder. Returns false if there is none. */
+static bool read_beside(const char *library, const char *name, char *text, size_t size)
+{
+	char path[PATH_MAX + 32];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.*s/../%s", (int)(strlen(library) - (sizeof(LIBRARY) - 1)),
+		 library, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/*
+ * Reads PyTorch's version, "2.11.0+cu130": of the package for Python from version.py, of that for
+ * C++ from build-version. Returns false if it is unknown.
+ */
+static bool read_version(const char *library, unsigned int *major, unsigned int *minor)
+{
+	static const char assignment[] = "__version__ = '";
+	char text[512];
+	const char *at = text;
+
+	if (read_beside(library, "version.py", text, sizeof(text))) {
+		at = strstr(text, assignment);
+		if (!at)
+			return false;
+		at += sizeof(assignment) - 1;
+	} else if (!read_beside(library, "build-version", text, sizeof(text))) {
+		return false;
+	}
+	return sscanf(at, "%3u.%3u.", major, minor) == 2;
+}
+
+static const struct layout *find_layout(unsigned int major, unsigned int minor)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		if (layouts[i].major == major && layouts[i].first_minor <= minor &&
+		    minor <= layouts[i].last_minor)
+			return &layouts[i];
+	return NULL;
+}
+
+/* Follows the operators of a library that is loaded, or says why not. */
+static void follow(const char *path)
+{
+	static const char add_symbol[] = "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE";
+	static const char name_symbol[] = "_ZNK2at14RecordFunction4nameEv";
+	static const char thread_symbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
+	void *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+	add_function add = handle ? (add_function)dlsym(handle, add_symbol) : NULL;
+	unsigned int major, minor;
+
+	torch.name = add ? (name_function)dlsym(handle, name_symbol) : NULL;
+	torch.thread = add ? (thread_function)dlsym(handle, thread_symbol) : NULL;
+	if (!torch.name || !torch.thread) {
+		give_up("this PyTorch has no interface to follow its operators: they are not "
+			"shown");
+		return;
+	}
+	if (!read_version(path, &major, &minor)) {
+		give_up("the version of PyTorch is unknown: its operators are not shown");
+		return;
+	}
+	torch.layout = find_layout(major, minor);
+	if (!torch.layout) {
+		give_up("the operators of PyTorch %u.%u are not shown: known are 2.%u to 2.%u",
+			major, minor, layouts[0].first_minor, layouts[0].last_minor);
+		return;
+	}
+	nvtx_follow(true, recorded_range_has_nvtx());
+	atomic_store(&torch.is_on, true);
+	add((struct callback){.begin = begin_operator,
+			      .end = end_operator,
+			      .probability = 1,
+			      .scopes = {[SCOPE_FUNCTION] = true,
+					 [SCOPE_BACKWARD] = true,
+					 [SCOPE_TORCHSCRIPT] = true,
+					 [SCOPE_USER] = true}});
+}
+
+void torch_operators_look(void)
+{
+	char path[PATH_MAX];
+
+	if (atomic_load(&torch.is_decided) || !settings_config()->ops ||
+	    !dl_iterate_phdr(find_library, path))
+		return;
+	pthread_mutex_lock(&torch.lock);
+	if (!atomic_exchange(&torch.is_decided, true))
+		follow(path);
+	pthread_mutex_unlock(&torch.lock);
+}
+
+#else
+
+void torch_operators_look(void)
+{
+	if (!settings_config()->ops || atomic_exchange(&torch.is_decided, true))
+		return;
+	give_up("PyTorch's operators are shown on x86-64 only");
+}
+
+#endif
+
+void torch_operators_tell(struct sink *sink)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {.code = GPU_NOTICE_OTHER}};
+
+	if (!atomic_load(&torch.has_notice))
+		return;
+	pthread_mutex_lock(&torch.lock);
+	if (atomic_exchange(&torch.has_notice, false)) {
+		event.notice.detail = torch.notice;
+		sink_put(sink, &event);
+	}
+	pthread_mutex_unlock(&torch.lock);
+}
