@@ -431,19 +431,6 @@ struct site {
 	uint32_t handed_from;
 };
 
-/*
- * Takes the stack with the open NVTX ranges, which are placed by stack pointers. A separate
- * function, so that other launches do not pay for its large stack frame.
- */
-static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
-{
-	unwind_own_stack(&stack->native, stack->sps, UNWIND_MAX_FRAMES);
-	if (stack->native.count == 0)
-		return;
-	python_stack_read(sink, &stack->python);
-	nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
-}
-
 static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, struct sink *sink,
 						       const struct site *site,
 						       struct thread_cache *cache)
@@ -451,19 +438,18 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	uint64_t hash;
 	uint32_t id;
 
+	/* read once: another thread may find the interpreter now */
+	bool has_python = python_stack_is_there();
+	uint64_t ranges = nvtx_has_open() ? nvtx_recognize(site->frame) : 0;
+
 	stack->handed_from = site->handed_from;
 	stack->ranges.count = 0;
-	if (nvtx_has_open()) {
-		capture_with_ranges(sink, stack);
-	} else {
-		/* read once: another thread may find the interpreter now */
-		bool has_python = python_stack_is_there();
-
-		unwind_from(site->frame, &stack->native, has_python ? stack->sps : NULL);
-		stack->python.count = 0;
-		if (has_python)
-			python_stack_read(sink, &stack->python);
-	}
+	unwind_from(site->frame, &stack->native, has_python || ranges ? stack->sps : NULL);
+	stack->python.count = 0;
+	if (has_python)
+		python_stack_read(sink, &stack->python);
+	if (ranges && stack->native.count > 0)
+		nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
 	if (stack->native.count == 0)
 		return 0;
 	if (stack->python.count > 0 && !own.launcher && !own.worker && cache)
@@ -476,7 +462,7 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 		stack_cache_keep(&cache->recent, hash, id);
 	}
 	if (stack->native.words) {
-		hash = python_stack_hash_numbers(hash_seed.first, &stack->python);
+		hash = python_stack_hash_numbers(hash_seed.first ^ ranges, &stack->python);
 		hash = hash_recognized(stack->native.words, hash, site->function,
 				       stack->handed_from);
 		stack_cache_keep(&cache->recent, hash, id);
@@ -610,7 +596,9 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 		handed_from = async_parent_find(me->worker, context, sink, name_waiter);
 	if (likely(python_stack_is_there()))
 		innermost = python_stack_innermost();
-	words = nvtx_has_open() ? 0 : unwind_recognize(me->unwinding, frame, 0);
+	if (nvtx_has_open())
+		python ^= nvtx_recognize(frame);
+	words = unwind_recognize(me->unwinding, frame, 0);
 	if (likely(words) && likely(innermost))
 		python = python_stack_hash_from(innermost, python);
 	if (likely(words) && likely(python)) {

@@ -24,7 +24,8 @@ struct range {
 	uint32_t domain;
 	uint64_t started; /* its number; 0: it was not started */
 	uint64_t address; /* the object that it stands for; 0: there is none */
-	bool is_chosen;   /* its name selects what is recorded */
+	uint64_t place_hash;
+	bool is_chosen; /* its name selects what is recorded */
 	struct nvtx_place place;
 };
 
@@ -215,8 +216,10 @@ static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t
 	range->is_chosen = as_choice && recorded_range_match(name);
 	if (as_choice && !range->is_chosen)
 		note_other(name);
-	if (in_stacks && !address)
+	if (in_stacks && !address) {
 		nvtx_place_take(&range->place, sp);
+		range->place_hash = nvtx_place_hash(&range->place);
+	}
 	thread->count++;
 	return range;
 }
@@ -386,12 +389,27 @@ HOT_PATH bool nvtx_thread_has_open(void)
 	return own && own->count > 0;
 }
 
+uint64_t nvtx_recognize(const void *frame)
+{
+	struct thread *thread = own;
+	uint64_t at = (uint64_t)(uintptr_t)frame, hash = hash_seed.first;
+
+	sweep(thread);
+	for (uint32_t i = 0; i < thread->count; i++) {
+		const struct range *range = &thread->ranges[i];
+
+		/* places have stack pointers, which are compared with those of the stack */
+		hash = range->address ? hash_step(hash, range->name, range->address - at)
+				      : hash_step(hash ^ range->name, range->place_hash, at);
+	}
+	return thread->count ? hash | 1 : 0;
+}
+
 void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 	       const struct python_stack *python, struct nvtx_ranges *out)
 {
 	struct thread *thread = own;
 
-	sweep(thread);
 	out->count = thread->count;
 	for (uint32_t i = 0; i < thread->count; i++) {
 		const struct range *range = &thread->ranges[i];

@@ -103,7 +103,7 @@ static HOT_PATH_INLINE bool nvtx_has_open(void)
 
 /*
  * Reads the calling thread's ranges for a launch with this stack; `sps` are its frames' stack
- * pointers.
+ * pointers. Call after nvtx_recognize, which drops ranges that have ended, so that both agree.
  */
 void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 	       const struct python_stack *python, struct nvtx_ranges *out);
@@ -113,6 +113,13 @@ void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
  * the thread does nothing meanwhile.
  */
 void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_ranges *out);
+
+/*
+ * Returns a number for the calling thread's open ranges and their places, seen from a launch whose
+ * function has this __builtin_frame_address(0): equal numbers and equal stacks have equal ranges.
+ * Returns 0 if none is open. Call only if nvtx_has_open().
+ */
+uint64_t nvtx_recognize(const void *frame);
 
 /* Continues a hash with everything that identifies these ranges. */
 uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges);

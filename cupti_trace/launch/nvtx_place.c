@@ -2,6 +2,7 @@
 #include "cupti_trace/launch/nvtx_place.h"
 
 #include "cupti_trace/python/python_stack.h"
+#include "symbolize/util/hash.h"
 
 #define OWN_FRAMES 4 /* limit of our frames above the program's */
 
@@ -43,6 +44,21 @@ void nvtx_place_take(struct nvtx_place *place, uint64_t sp)
 {
 	take_natives(place, sp);
 	take_pythons(place);
+}
+
+uint64_t nvtx_place_hash(const struct nvtx_place *place)
+{
+	uint64_t hash = hash_step(hash_seed.first,
+				  (uint64_t)place->native_count << 32 | place->python_count,
+				  (uint64_t)place->python_depth << 2 | place->native_is_whole << 1 |
+					  place->python_is_whole);
+
+	for (uint32_t i = 0; i < place->native_count; i++)
+		hash = hash_step(hash, place->natives[i].pc, place->natives[i].sp);
+	for (uint32_t i = 0; i < place->python_count; i++)
+		hash = hash_step(hash_step(hash, place->pythons[i].code, place->pythons[i].mark),
+				 place->pythons[i].place, i);
+	return hash;
 }
 
 uint32_t nvtx_place_native(const struct nvtx_place *place, const struct unwind_stack *stack,

@@ -54,6 +54,9 @@ struct nvtx_place {
  */
 void nvtx_place_take(struct nvtx_place *place, uint64_t sp);
 
+/* Returns a hash of everything that a place is found by. */
+uint64_t nvtx_place_hash(const struct nvtx_place *place);
+
 /*
  * Returns the native frame that the range belongs into, by its index in the launch's stack (not
  * empty). Returns the outermost if nothing fits. `sps` are the frames' stack pointers.

@@ -272,3 +272,13 @@ python_frames()
 	expect_line out.folded ';main \(python_nvtx.py:[0-9]+\);nvtx:before CUDA;'
 	expect_equal ns "$(weight_of out.folded)" 6000
 }
+
+@test "stacks with ranges are recognized: few are walked" {
+	local walked
+
+	run_profile -gpu-only -v --nvtx -o out.folded "$workloads/nvtx_steps" 200
+	expect_status 0
+	walked=$(sed -n 's/.*: [0-9]* launch stacks took [0-9]* ns each; \([0-9]*\) were walked$/\1/p' stderr)
+	[ -n "$walked" ]
+	[ "$walked" -lt 100 ] # of 1423
+}

@@ -76,7 +76,7 @@ static __attribute__((noinline)) void look(struct seen *seen)
 
 	seen->ranges.count = 0;
 	unwind_own_stack(&seen->stack, sps, UNWIND_MAX_FRAMES);
-	if (nvtx_has_open())
+	if (nvtx_has_open() && nvtx_recognize(__builtin_frame_address(0)))
 		nvtx_read(&seen->stack, sps, &no_python, &seen->ranges);
 }
 
@@ -610,6 +610,42 @@ static void ranges_are_inside_the_function_that_opened_them(void **state)
 	pop();
 }
 
+static __attribute__((noinline)) uint64_t push_and_recognize(const char *name, const void *frame)
+{
+	uint64_t number;
+
+	push(name);
+	number = nvtx_recognize(frame);
+	pop();
+	return number;
+}
+
+static void equal_ranges_are_recognized(void **state)
+{
+	const char *const names[] = {"one", "one", "two"};
+	const void *frame = __builtin_frame_address(0);
+	uint64_t numbers[3], elsewhere;
+	char object;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) /* from one place */
+		numbers[i] = push_and_recognize(names[i], frame);
+	assert_int_equal(numbers[0], numbers[1]);
+	assert_int_not_equal(numbers[0], numbers[2]);
+	assert_int_not_equal(numbers[0], 0);
+	elsewhere = push_and_recognize("one", frame);
+	assert_int_not_equal(elsewhere, numbers[0]);
+	assert_int_equal(nvtx_recognize(frame), 0);
+	nvtx_open_at(NVTX_OPERATORS, nvtx_name(NVTX_OPERATORS, "one", 0),
+		     (uint64_t)(uintptr_t)&object);
+	numbers[0] = nvtx_recognize(frame);
+	assert_int_not_equal(numbers[0], numbers[1]);
+	/* seen from a deeper launch */
+	assert_int_not_equal(nvtx_recognize((const char *)frame - 64), numbers[0]);
+	nvtx_close_at((uint64_t)(uintptr_t)&object);
+	assert_int_equal(nvtx_recognize(frame), 0);
+}
+
 static void another_place_is_another_stack(void **state)
 {
 	struct nvtx_ranges a = {.count = 1, .open = {{.name = 1, .native = 3, .python = 2}}}, b = a;
@@ -775,6 +811,7 @@ int main(void)
 		cmocka_unit_test(ranges_closed_with_a_payload),
 		cmocka_unit_test(extensions_that_are_not_followed),
 		cmocka_unit_test(ranges_are_inside_the_function_that_opened_them),
+		cmocka_unit_test(equal_ranges_are_recognized),
 		cmocka_unit_test(another_place_is_another_stack),
 		cmocka_unit_test(ranges_go_between_frames),
 		cmocka_unit_test(python_functions_that_still_run),
