@@ -459,8 +459,8 @@ static bool shows_findings(const struct options *o)
 /* Returns whether options leave out GPU work, so that nobody sees when GPUs were idle. */
 static bool leaves_out_work(const struct slice *s)
 {
-	return s->kernel.text || s->parts[PLACE_THREAD].text || s->parts[PLACE_CONTEXT].text ||
-	       s->parts[PLACE_STREAM].text;
+	return s->kernel.text || slice_is_of_frames(s) || s->parts[PLACE_THREAD].text ||
+	       s->parts[PLACE_CONTEXT].text || s->parts[PLACE_STREAM].text;
 }
 
 /* Makes the findings of what the view shows. A part of all GPUs' time is divided as in the run. */
@@ -539,6 +539,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 			log_warn(log, "--trim-to: no function in the profile matches '%s'",
 				 o->view.trim_to.text);
 	}
+	if (d.view && !view_has_frames(d.view) && result->row_count > 0)
+		log_warn(log, "--under, --not-under: no frame in the profile has such a name");
 	summary_report_idle_threads(log, result);
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);

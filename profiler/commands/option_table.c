@@ -153,6 +153,15 @@ const struct option_entry option_table[] = {
 	{OPTION(OPT_KERNEL, "kernel", TOPIC_CAPTURES), SET(set_match, options.view.slice.kernel),
 	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
 	 HELP("only kernels with such a name, and waits for them", NULL)},
+	{OPTION(OPT_UNDER, "under", TOPIC_CAPTURES), SET(set_match, options.view.slice.under),
+	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
+	 HELP("only stacks with a frame of such a name",
+	      "An extended regular expression, which matches anywhere in the full name of any "
+	      "frame: "
+	      "a function, a range, an operator, a kernel. The last lines say of how much.")},
+	{OPTION(OPT_NOT_UNDER, "not-under", TOPIC_CAPTURES),
+	 SET(set_match, options.view.slice.not_under), TAKES(ARGUMENT_TEXT, "NAME", NULL),
+	 HELP("no stacks with a frame of such a name", NULL)},
 	/* ---- which processes that already run ---- */
 	{OPTION('p', "pid", TOPIC_ATTACH), .take = take_pids, TAKES(ARGUMENT_TEXT, "PIDS", NULL),
 	 .is_of_run = true,

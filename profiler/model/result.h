@@ -195,9 +195,10 @@ struct result {
 	struct totals totals;
 	const struct rank_info *ranks; /* in merged runs, by rank */
 	uint32_t rank_count;
-	const struct weight *weight; /* meaning of the rows' ns; NULL: times */
-	bool is_my_code;             /* a view with other people's code folded (--my-code) */
-	bool is_part;                /* a view of a part of the run (slice.h) */
+	const struct weight *weight;  /* meaning of the rows' ns; NULL: times */
+	bool is_my_code;              /* a view with other people's code folded (--my-code) */
+	bool is_part;                 /* a view of a part of the run (slice.h) */
+	const struct result *part_of; /* borrowed: a view of some stacks is of these; or NULL */
 	uint64_t shown_from_ns, shown_to_ns; /* the shown time range; both 0 for all */
 	const struct findings *findings;     /* NULL if not made (findings.h) */
 	bool is_by_launch; /* GPU work is shown whole if it was launched in the range (--step) */

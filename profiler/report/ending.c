@@ -41,23 +41,33 @@ static void append_claim(char line[LINE_BYTES], const struct finding *f)
 
 /* ---- what ran ---- */
 
-/* Appends the sums of CPU and GPU time. */
+static void sum_rows(const struct result *r, uint64_t ns[ROW_KINDS])
+{
+	memset(ns, 0, ROW_KINDS * sizeof(*ns));
+	for (uint32_t i = 0; r && i < r->row_count; i++)
+		saturated_add(&ns[r->rows[i].kind], r->rows[i].ns);
+}
+
+/* Appends the sums of CPU and GPU time; of a part of the stacks, also what all have. */
 static void append_sums(char line[LINE_BYTES], const struct result *r)
 {
 	static const char *const words[ROW_KINDS] = {
 		[ROW_CPU] = "CPU", [ROW_GPU] = "GPU", [ROW_WAIT] = "waiting"};
-	uint64_t ns[ROW_KINDS] = {0};
+	uint64_t ns[ROW_KINDS], whole_ns[ROW_KINDS];
 	const char *between = ". ";
 	char time[QUANTITY_BYTES];
 
-	for (uint32_t i = 0; i < r->row_count; i++)
-		saturated_add(&ns[r->rows[i].kind], r->rows[i].ns);
+	sum_rows(r, ns);
+	sum_rows(r->part_of, whole_ns);
 	for (int kind = 0; kind < ROW_KINDS; kind++) {
-		if (!words[kind] || ns[kind] == 0)
+		const char *(*text)(char *, double) = kind == ROW_GPU ? time_text : brief_time_text;
+
+		if (!words[kind] || (ns[kind] == 0 && whole_ns[kind] == 0))
 			continue;
-		append_text(
-			line, LINE_BYTES, "%s%s %s", between, words[kind],
-			(kind == ROW_GPU ? time_text : brief_time_text)(time, (double)ns[kind]));
+		append_text(line, LINE_BYTES, "%s%s %s", between, words[kind],
+			    text(time, (double)ns[kind]));
+		if (r->part_of)
+			append_text(line, LINE_BYTES, " of %s", text(time, (double)whole_ns[kind]));
 		between = ", ";
 	}
 }

@@ -146,6 +146,8 @@ void slice_release(struct slice *slice)
 	for (int i = 0; i < PLACE_PARTS; i++)
 		slice_release_match(&slice->parts[i]);
 	slice_release_match(&slice->kernel);
+	slice_release_match(&slice->under);
+	slice_release_match(&slice->not_under);
 	slice_release_match(&slice->steps.name);
 }
 
@@ -160,7 +162,7 @@ static bool has_place_parts(const struct slice *slice)
 bool slice_is_part(const struct slice *slice)
 {
 	return slice_is_of_time(slice) || slice->kinds || slice->kernel.text ||
-	       has_place_parts(slice);
+	       slice_is_of_frames(slice) || has_place_parts(slice);
 }
 
 bool slice_has_steps(const struct slice *slice)
@@ -258,6 +260,21 @@ bool slice_is_of_gpu(const struct slice *slice)
 	       slice->parts[PLACE_STREAM].text;
 }
 
+bool slice_is_of_frames(const struct slice *slice)
+{
+	return slice->under.text || slice->not_under.text;
+}
+
+bool slice_is_under(const struct slice *slice, const char *name)
+{
+	return slice->under.text && matches(&slice->under, name);
+}
+
+bool slice_is_left_out(const struct slice *slice, const char *name)
+{
+	return slice->not_under.text && matches(&slice->not_under, name);
+}
+
 bool slice_has_place(const struct slice *slice, const struct result *result, uint32_t place)
 {
 	for (int i = 0; i < PLACE_PARTS; i++)
@@ -299,6 +316,10 @@ void slice_visit_options(const struct slice *slice, slice_option_visitor visit, 
 	}
 	if (slice->kernel.text)
 		visit(context, "--kernel", slice->kernel.text);
+	if (slice->under.text)
+		visit(context, "--under", slice->under.text);
+	if (slice->not_under.text)
+		visit(context, "--not-under", slice->not_under.text);
 }
 
 static void print_option(void *out, const char *option, const char *value)

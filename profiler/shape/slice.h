@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Selects a part of a run: by time, step, process, thread, device, stream or kernel.
+ * Selects a part of a run: by time, step, process, thread, device, stream, kernel, or the frames
+ * of stacks.
  *
  * All criteria must hold. A row or record whose place lacks a part does not match it. So CPU
  * samples belong to no device, and only GPU work and waits for it belong to a kernel.
@@ -54,6 +55,8 @@ struct slice {
 	struct slice_steps steps;
 	unsigned int kinds; /* 1 << enum row_kind; 0: all */
 	struct slice_match parts[PLACE_PARTS], kernel;
+	/* full names of frames, any in a stack: one has to match, or none may; never numbers */
+	struct slice_match under, not_under;
 };
 
 /*
@@ -102,11 +105,18 @@ unsigned int slice_needs(const struct slice *slice);
  */
 bool slice_is_of_gpu(const struct slice *slice);
 
+/* Returns true if the slice is of stacks with, or without, some frames. */
+bool slice_is_of_frames(const struct slice *slice);
+
 /* Returns true if a place is in the slice. */
 bool slice_has_place(const struct slice *slice, const struct result *result, uint32_t place);
 
 /* Returns true if GPU work is in the slice. `frame` is the innermost of its stack. */
 bool slice_has_work(const struct slice *slice, const struct frame_info *frame);
+
+/* Return true if a frame's name matches --under, or --not-under. */
+bool slice_is_under(const struct slice *slice, const char *name);
+bool slice_is_left_out(const struct slice *slice, const char *name);
 
 /*
  * Visits the options of the slice, in the order in which they are shown. `value` is NULL for an

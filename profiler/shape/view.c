@@ -205,12 +205,23 @@ static bool is_work(const struct frame_info *frame)
 	return frame->class == CLASS_GPU_KERNEL || frame->class == CLASS_GPU_WORK;
 }
 
+/* Returns whether the names of a stack's frames are those of the slice. */
+static bool has_frames(const struct view *v, uint32_t stack)
+{
+	if (!v->frames_of)
+		return true;
+	return !(v->frames_of[stack] & VIEW_LEFT_OUT) &&
+	       (v->frames_of[stack] & VIEW_UNDER || !v->options->slice.under.text);
+}
+
 bool view_has(const struct view *v, uint32_t kind, uint32_t stack, uint32_t place)
 {
 	const struct slice *s = &v->options->slice;
 	const struct result *r = v->base;
 
 	if (s->kinds && !(s->kinds & 1u << kind))
+		return false;
+	if (!has_frames(v, stack))
 		return false;
 	if (!v->has_place[place] || (kind == ROW_WAIT && slice_is_of_gpu(s)))
 		return false;
@@ -478,6 +489,33 @@ static bool note_options(struct view *v)
 	return fclose(out) == 0;
 }
 
+/* Finds the stacks of the slice by the names of frames. Returns false if out of memory. */
+static bool choose_stacks(struct view *v)
+{
+	const struct slice *s = &v->options->slice;
+	const struct result *r = v->base;
+	uint8_t *frames;
+
+	if (!slice_is_of_frames(s))
+		return true;
+	frames = calloc(r->frame_count + (size_t)1, 1);
+	v->frames_of = calloc(r->stack_count + (size_t)1, 1);
+	for (uint32_t i = 0; frames && i < r->frame_count; i++) {
+		bool is_under = slice_is_under(s, r->frames[i].name);
+		bool is_left_out = slice_is_left_out(s, r->frames[i].name);
+
+		v->has_under |= is_under;
+		v->has_left_out |= is_left_out;
+		frames[i] = (is_under ? VIEW_UNDER : 0) | (is_left_out ? VIEW_LEFT_OUT : 0);
+	}
+	for (uint32_t i = RESULT_ROOT + 1; frames && v->frames_of && i < r->stack_count; i++)
+		v->frames_of[i] = v->frames_of[r->stacks[i].outer] | frames[r->stacks[i].frame];
+	if (frames && v->frames_of)
+		v->result.part_of = r;
+	free(frames);
+	return v->result.part_of != NULL;
+}
+
 static bool allocate(struct view *v)
 {
 	const struct result *r = v->base;
@@ -496,7 +534,7 @@ static bool allocate(struct view *v)
 		memcpy(v->stacks.frames.list, r->frames,
 		       r->frame_count * sizeof(*v->stacks.frames.list));
 	v->stacks.frames.count = r->frame_count;
-	if (!note_options(v))
+	if (!choose_stacks(v) || !note_options(v))
 		return false;
 	return named_stacks_begin(&v->stacks);
 }
@@ -508,12 +546,14 @@ static void drop_memory_of_building(struct view *v)
 	hash_index_release(&v->rows.set.index);
 	free(v->mapped);
 	free(v->has_place);
+	free(v->frames_of);
 	free(v->uses_place);
 	free(v->path);
 	free(v->changes);
 	free(v->progress);
 	v->mapped = v->path = NULL;
 	v->has_place = v->uses_place = NULL;
+	v->frames_of = NULL;
 	v->changes = NULL;
 	v->progress = NULL;
 }
@@ -626,6 +666,13 @@ void view_set_findings(struct view *v, const struct findings *findings)
 bool view_has_root(const struct view *v)
 {
 	return v->has_root;
+}
+
+bool view_has_frames(const struct view *v)
+{
+	const struct slice *s = &v->options->slice;
+
+	return (!s->under.text || v->has_under) && (!s->not_under.text || v->has_left_out);
 }
 
 bool view_has_own_code(const struct view *v)

@@ -15,6 +15,12 @@
 
 #define VIEW_NONE RECORD_NONE
 
+/* Marks stacks by the names of their frames. */
+enum view_frames {
+	VIEW_UNDER = 1,    /* --under matches one */
+	VIEW_LEFT_OUT = 2, /* --not-under matches one */
+};
+
 /* The fate of a frame of the result. */
 struct view_change {
 	uint8_t role;     /* enum code_role */
@@ -51,9 +57,11 @@ struct view {
 	RECORD_SET(struct row) rows;
 	struct timeline *timeline;             /* NULL unless the view is of a part of the run */
 	uint32_t *sample_stacks, *call_stacks; /* by a record's stack */
-	char *shown;                    /* options that left something out, each after a space */
-	bool *has_place;                /* places in the slice */
-	bool *uses_place;               /* places of rows and records */
+	char *shown;                  /* options that left something out, each after a space */
+	bool *has_place;              /* places in the slice */
+	uint8_t *frames_of;           /* by stack of the result: enum view_frames; NULL: all fit */
+	bool has_under, has_left_out; /* --under, --not-under match a frame */
+	bool *uses_place;             /* places of rows and records */
 	struct process_info *processes; /* processes of the used places */
 	struct thread_info *threads;
 	int error; /* the first -errno */

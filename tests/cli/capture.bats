@@ -82,6 +82,24 @@ part()
 	expect_no_line stdout '^_start'
 }
 
+@test "stacks with a frame, and those without it" {
+	local all with without
+
+	all=$(weight_of a.folded)
+	with=$(part --under 'softmax|^train_step')
+	without=$(part --not-under 'softmax|^train_step')
+	[ "$with" -gt 0 ] && [ "$without" -gt 0 ]
+	expect_equal 'both' $((with + without)) "$all"
+	expect_equal 'with, of that without' "$(part --under main --not-under 'softmax|^train_step')" \
+		"$(grep 'main' a.folded | grep -v 'softmax\|;train_step' | weight_of -)"
+	run_profile --from a.profile -gpu-only --under softmax -o part.folded
+	expect_line ending 'shown with -gpu-only --under softmax\. (CPU 0 ns of [^,]*, )?GPU [0-9.]+ m?s of [0-9.]+ m?s'
+	expect_no_line stderr 'no frame'
+	run_profile --from a.profile --under no_such_name -o part.folded
+	expect_status 0
+	expect_line stderr '^profile: --under, --not-under: no frame in the profile has such a name$'
+}
+
 @test "a run can be viewed in part as well" {
 	run_profile -q -gpu-only --unit ns --kernel none_such -o part.folded -o whole.profile "$workloads/launches" 100
 	expect_status 0

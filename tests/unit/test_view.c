@@ -355,6 +355,41 @@ static void check_kernels(struct prng *p, const struct random_result *r)
 	slice_release(&options.slice);
 }
 
+/* Checks that stacks with a frame and those without one add up to the run, of each kind. */
+static void check_frames(struct prng *p, const struct random_result *r)
+{
+	struct view_options with = {.by.count = 0}, without = {.by.count = 0};
+	const struct result *base = &r->made.result;
+	char error[SLICE_ERROR_BYTES];
+	struct view *views[2];
+
+	assert_true(slice_parse_match("softmax|main", false, &with.slice.under, error));
+	assert_true(slice_parse_match("softmax|main", false, &without.slice.not_under, error));
+	views[0] = open_view(base, &with);
+	views[1] = open_view(base, &without);
+	for (int kind = 0; kind < ROW_KINDS; kind++) {
+		uint64_t want = 0;
+
+		for (uint32_t i = 0; i < base->row_count; i++) {
+			const char *path = path_of(base, base->rows[i].stack);
+
+			if ((int)base->rows[i].kind == kind &&
+			    (strstr(path, "softmax") || strstr(path, "main")))
+				want += base->rows[i].ns;
+		}
+		EXPECT(p, sums_of(view_result(views[0]), kind, NULL).ns == want);
+		EXPECT(p, sums_of(view_result(views[0]), kind, NULL).ns +
+					  sums_of(view_result(views[1]), kind, NULL).ns ==
+				  sums_of(base, kind, NULL).ns);
+	}
+	EXPECT(p, view_result(views[0])->part_of == base);
+	EXPECT(p, strcmp(view_result(views[1])->totals.shown, "--not-under softmax|main") == 0);
+	for (int i = 0; i < 2; i++)
+		view_free(views[i]);
+	slice_release(&with.slice);
+	slice_release(&without.slice);
+}
+
 /* Checks the records of a part, and their stacks. */
 static void check_records(struct prng *p, const struct random_result *r)
 {
@@ -400,6 +435,7 @@ static void random_results_match_a_model(void **state)
 		check_groups(&p, &r);
 		check_times(&p, &r);
 		check_kernels(&p, &r);
+		check_frames(&p, &r);
 		check_records(&p, &r);
 		random_end(&r);
 	}
