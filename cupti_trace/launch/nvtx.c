@@ -5,8 +5,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/launch/nvtx_abi.h"
+#include "cupti_trace/launch/nvtx_payload.h"
 #include "cupti_trace/launch/nvtx_place.h"
 #include "cupti_trace/launch/recorded_range.h"
 #include "symbolize/util/hash.h"
@@ -24,6 +26,7 @@ struct range {
 	uint32_t domain;
 	uint64_t started; /* its number; 0: it was not started */
 	uint64_t address; /* the object that it stands for; 0: there is none */
+	bool is_foreign;  /* that object is on another stack than the thread's, as a coroutine's */
 	uint64_t place_hash;
 	bool is_chosen; /* its name selects what is recorded */
 	struct nvtx_place place;
@@ -41,6 +44,8 @@ struct thread {
 	uint32_t depth[NVTX_DOMAINS_MAX];   /* pushed and not popped */
 	uint32_t ignored[NVTX_DOMAINS_MAX]; /* innermost ones that are not in the list */
 	struct range ranges[NVTX_DEPTH_MAX];
+	bool is_changing; /* its list is in use: for a signal handler it has no ranges */
+	struct nvtx_place_room room;
 };
 
 /* Threads by number. Freed ones are reused but never released: late ends may read them. */
@@ -62,8 +67,24 @@ static _Atomic uint32_t others[OTHERS_MAX]; /* names of ranges that select nothi
 static _Atomic uint32_t others_told;
 static __thread struct thread *own;
 
+/* Makes locks usable in a child of fork, which has no threads that could release them. */
+static void in_child(void)
+{
+	pthread_mutex_init(&table.lock, NULL);
+	nvtx_names_in_child();
+	nvtx_payload_in_child();
+}
+
+static void register_fork(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 void nvtx_follow(bool stacks, bool choice)
 {
+	static pthread_once_t has_fork = PTHREAD_ONCE_INIT;
+
+	pthread_once(&has_fork, register_fork);
 	in_stacks = stacks;
 	as_choice = choice;
 }
@@ -82,6 +103,7 @@ static bool is_chosen(struct thread *thread, uint32_t slot)
 static void at_thread_end(void *data)
 {
 	struct thread *thread = data;
+	struct guest guest;
 
 	own = NULL;
 	atomic_store(&thread->self, 0);
@@ -95,9 +117,11 @@ static void at_thread_end(void *data)
 	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
 		if (!is_chosen(thread, i))
 			atomic_store(&thread->started[i], 0);
+	guest_enter_briefly(&guest);
 	pthread_mutex_lock(&table.lock);
 	table.free[table.free_count++] = thread->number;
 	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
 }
 
 static void make_key(void)
@@ -120,7 +144,9 @@ static struct thread *reuse_thread(void)
 static struct thread *new_thread(void)
 {
 	struct thread *thread = NULL;
+	struct guest guest;
 
+	guest_enter_briefly(&guest);
 	pthread_mutex_lock(&table.lock);
 	if (table.free_count > 0) {
 		thread = reuse_thread();
@@ -132,6 +158,7 @@ static struct thread *new_thread(void)
 		}
 	}
 	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
 	return thread;
 }
 
@@ -158,6 +185,25 @@ static struct thread *own_thread(void)
 
 /* ---- the list ---- */
 
+/*
+ * Begins using a thread's list. Returns false in a signal handler that interrupted another use: it
+ * leaves the list alone, from a range's begin to its end.
+ */
+static bool begin_use(struct thread *thread)
+{
+	if (!thread || thread->is_changing)
+		return false;
+	thread->is_changing = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	return true;
+}
+
+static void end_use(struct thread *thread)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->is_changing = false;
+}
+
 static void drop(struct thread *thread, uint32_t at)
 {
 	struct range *range = &thread->ranges[at];
@@ -165,6 +211,13 @@ static void drop(struct thread *thread, uint32_t at)
 	thread->started_count -= range->started != 0;
 	thread->count--;
 	memmove(range, range + 1, (thread->count - at) * sizeof(*range));
+}
+
+static void end_range(struct thread *thread, uint32_t at)
+{
+	if (thread->ranges[at].is_chosen)
+		recorded_range_leave();
+	drop(thread, at);
 }
 
 /* Drops ranges that some thread has ended. */
@@ -213,25 +266,21 @@ static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t
 	range->domain = domain;
 	range->started = 0;
 	range->address = address;
+	range->is_foreign = address && !unwind_is_on_stack(address);
 	range->is_chosen = as_choice && recorded_range_match(name);
 	if (as_choice && !range->is_chosen)
 		note_other(name);
 	if (in_stacks && !address) {
-		nvtx_place_take(&range->place, sp);
+		nvtx_place_take(&range->place, sp, &thread->room);
 		range->place_hash = nvtx_place_hash(&range->place);
 	}
 	thread->count++;
 	return range;
 }
 
-int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
+/* Opens a pushed range. */
+static int push(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
 {
-	struct thread *thread = own_thread();
-
-	if (!thread) {
-		count_missing(domain, name, false);
-		return NVTX_ABI_NO_PUSH_POP_TRACKING;
-	}
 	if (thread->started_count > 0)
 		sweep(thread);
 	/*
@@ -247,12 +296,23 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
 	return (int)thread->depth[domain]++;
 }
 
-int nvtx_pop(uint32_t domain)
+int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
 {
-	struct thread *thread = own;
+	struct thread *thread = own_thread();
+	int depth;
 
-	if (!thread || thread->depth[domain] == 0)
+	if (!begin_use(thread)) {
+		count_missing(domain, name, false);
 		return NVTX_ABI_NO_PUSH_POP_TRACKING;
+	}
+	depth = push(thread, domain, name, sp);
+	end_use(thread);
+	return depth;
+}
+
+/* Closes the last pushed range of a domain that has one. */
+static int pop(struct thread *thread, uint32_t domain)
+{
 	if (thread->ignored[domain] > 0) {
 		thread->ignored[domain]--;
 		return (int)--thread->depth[domain];
@@ -261,41 +321,79 @@ int nvtx_pop(uint32_t domain)
 		const struct range *range = &thread->ranges[i];
 
 		if (range->domain == domain && !range->started && !range->address) {
-			if (range->is_chosen)
-				recorded_range_leave();
-			drop(thread, i);
+			end_range(thread, i);
 			break;
 		}
 	}
 	return (int)--thread->depth[domain];
 }
 
+int nvtx_pop(uint32_t domain)
+{
+	struct thread *thread = own;
+	int depth = NVTX_ABI_NO_PUSH_POP_TRACKING;
+
+	if (!begin_use(thread))
+		return depth;
+	if (thread->depth[domain] > 0)
+		depth = pop(thread, domain);
+	end_use(thread);
+	return depth;
+}
+
 /* ---- ranges of objects ---- */
 
-static void end_range(struct thread *thread, uint32_t at)
+/*
+ * Closes the ranges of an object, and those of objects of the thread's stack below `sp`, where no
+ * function runs any more: they ended without a word.
+ */
+static void close_objects(struct thread *thread, uint64_t address, uint64_t sp)
 {
-	if (thread->ranges[at].is_chosen)
-		recorded_range_leave();
-	drop(thread, at);
+	if (!unwind_is_on_stack(sp))
+		sp = 0;
+	for (uint32_t i = thread->count; i-- > 0;) {
+		const struct range *range = &thread->ranges[i];
+
+		if (range->address &&
+		    (range->address == address || (range->address < sp && !range->is_foreign)))
+			end_range(thread, i);
+	}
+}
+
+/* Makes room by dropping the oldest range of another stack: its coroutine may never go on. */
+static void drop_foreign(struct thread *thread)
+{
+	uint32_t i = 0;
+
+	while (i < thread->count && !thread->ranges[i].is_foreign)
+		i++;
+	if (i < thread->count)
+		end_range(thread, i);
 }
 
 void nvtx_open_at(uint32_t domain, uint32_t name, uint64_t address)
 {
 	struct thread *thread = own_thread();
 
-	if (!thread || thread->count == NVTX_DEPTH_MAX)
+	if (!begin_use(thread)) {
+		count_missing(domain, name, false);
+		return;
+	}
+	if (thread->count == NVTX_DEPTH_MAX)
+		drop_foreign(thread);
+	if (thread->count == NVTX_DEPTH_MAX)
 		count_missing(domain, name, false);
 	else if (open_range(thread, domain, name, 0, address)->is_chosen)
 		recorded_range_enter();
+	end_use(thread);
 }
 
 void nvtx_close_at(uint64_t address)
 {
-	struct thread *thread = own;
-
-	for (uint32_t i = thread ? thread->count : 0; i-- > 0;)
-		if (thread->ranges[i].address && thread->ranges[i].address <= address)
-			end_range(thread, i);
+	if (!begin_use(own))
+		return;
+	close_objects(own, address, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+	end_use(own);
 }
 
 /* ---- started ranges ---- */
@@ -310,15 +408,14 @@ static uint32_t free_slot(const struct thread *thread)
 	return slot;
 }
 
-uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
+/* Opens a range that any thread may end. Returns its number; 0: there is no room. */
+static uint64_t start(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
 {
-	struct thread *thread = own_thread();
 	struct range *range;
 	uint32_t slot;
 
-	if (thread)
-		sweep(thread);
-	slot = thread ? free_slot(thread) : NVTX_DEPTH_MAX;
+	sweep(thread);
+	slot = free_slot(thread);
 	if (slot == NVTX_DEPTH_MAX || thread->count == NVTX_DEPTH_MAX) {
 		count_missing(domain, name, false);
 		return 0;
@@ -335,6 +432,20 @@ uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
 	}
 	atomic_store(&thread->started[slot], range->started);
 	return range->started;
+}
+
+uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
+{
+	struct thread *thread = own_thread();
+	uint64_t number;
+
+	if (!begin_use(thread)) {
+		count_missing(domain, name, false);
+		return 0;
+	}
+	number = start(thread, domain, name, sp);
+	end_use(thread);
+	return number;
 }
 
 void nvtx_end(uint64_t range)
@@ -374,19 +485,29 @@ void nvtx_send_others(struct sink *sink)
 
 /* ---- launches ---- */
 
-/* Returns the innermost frame that was called before an object of the stack came to be. */
+#define OUTERMOST_BYTES 4096 /* limit of the outermost function's variables */
+
+/*
+ * Returns the frame of the function that has an object among its variables; UINT32_MAX: none of
+ * this stack, as while another coroutine runs. Beyond a stack that is cut anything may be.
+ */
 static uint32_t frame_of(uint64_t address, const struct unwind_stack *native, const uint64_t *sps)
 {
-	uint32_t i = 0;
+	for (uint32_t i = 0; i < native->count; i++) {
+		bool is_last = i + 1 == native->count;
+		uint64_t size = is_last ? native->is_whole ? OUTERMOST_BYTES : UINT64_MAX / 2
+					: sps[i + 1] - sps[i];
 
-	while (i + 1 < native->count && sps[i + 1] <= address)
-		i++;
-	return i;
+		if (address >= sps[i] && (is_last || sps[i + 1] > sps[i]) &&
+		    address - sps[i] < size)
+			return i;
+	}
+	return UINT32_MAX;
 }
 
 HOT_PATH bool nvtx_thread_has_open(void)
 {
-	return own && own->count > 0;
+	return own && own->count > 0 && !own->is_changing;
 }
 
 uint64_t nvtx_recognize(const void *frame)
@@ -394,7 +515,10 @@ uint64_t nvtx_recognize(const void *frame)
 	struct thread *thread = own;
 	uint64_t at = (uint64_t)(uintptr_t)frame, hash = hash_seed.first;
 
+	if (!begin_use(thread))
+		return 0;
 	sweep(thread);
+	close_objects(thread, 0, at);
 	for (uint32_t i = 0; i < thread->count; i++) {
 		const struct range *range = &thread->ranges[i];
 
@@ -402,7 +526,9 @@ uint64_t nvtx_recognize(const void *frame)
 		hash = range->address ? hash_step(hash, range->name, range->address - at)
 				      : hash_step(hash ^ range->name, range->place_hash, at);
 	}
-	return thread->count ? hash | 1 : 0;
+	hash = thread->count ? hash | 1 : 0;
+	end_use(thread);
+	return hash;
 }
 
 void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
@@ -410,22 +536,28 @@ void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 {
 	struct thread *thread = own;
 
-	out->count = thread->count;
+	out->count = 0;
+	if (!begin_use(thread))
+		return;
 	for (uint32_t i = 0; i < thread->count; i++) {
 		const struct range *range = &thread->ranges[i];
+		uint32_t n = out->count;
 		bool is_unchanged;
 
-		out->open[i].name = range->name;
+		out->open[n].name = range->name;
 		if (range->address) {
 			/* a native function, which is inside of the right Python frames */
-			out->open[i].python = UINT32_MAX;
-			out->open[i].native = frame_of(range->address, native, sps);
+			out->open[n].python = UINT32_MAX;
+			out->open[n].native = frame_of(range->address, native, sps);
+			out->count += out->open[n].native != UINT32_MAX;
 			continue;
 		}
-		out->open[i].python = nvtx_place_python(&range->place, python, &is_unchanged);
-		out->open[i].native =
+		out->open[n].python = nvtx_place_python(&range->place, python, &is_unchanged);
+		out->open[n].native =
 			is_unchanged ? nvtx_place_native(&range->place, native, sps) : UINT32_MAX;
+		out->count++;
 	}
+	end_use(thread);
 }
 
 static const struct thread *find_thread(uint64_t self)

@@ -53,14 +53,15 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp);
 int nvtx_pop(uint32_t domain);
 
 /*
- * Opens a range that an object on the calling thread's stack stands for, as a local variable does:
- * the range is inside the function with that variable.
+ * Opens a range that a local variable stands for: the range is inside the function with that
+ * variable, and in no stack without that function, as of another coroutine.
  */
 void nvtx_open_at(uint32_t domain, uint32_t name, uint64_t address);
 
 /*
- * Closes the ranges of an object, and of all deeper ones: their functions have ended, maybe without
- * a word. To be called also before an object's ranges are opened.
+ * Closes the ranges of an object. Also closes those of objects below the stack pointer, whose
+ * functions have ended without a word. To be called also before an object's ranges are opened: an
+ * earlier object may have been at the same address.
  */
 void nvtx_close_at(uint64_t address);
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include "cupti_trace/core/guest.h"
 #include "cupti_trace/launch/nvtx_fold.h"
 #include "symbolize/util/hash.h"
 #include "symbolize/util/text.h"
@@ -36,6 +37,7 @@ static struct {
 	/* number of unfolded names of each family, by hash. Several families may share a place. */
 	uint16_t members[FAMILIES];
 	uint32_t count;
+	atomic_bool is_full; /* no name can be added */
 	char bytes[NVTX_NAME_BYTES];
 	size_t used;
 	const char *_Atomic domains[NVTX_DOMAINS_MAX];
@@ -85,10 +87,12 @@ static const char *keep(const char *text, size_t length)
 uint32_t nvtx_domain(const char *name)
 {
 	uint32_t number, count;
+	struct guest guest;
 	const char *copy;
 
 	if (!name || !*name)
 		return 0;
+	guest_enter_briefly(&guest);
 	pthread_mutex_lock(&table.lock);
 	count = atomic_load(&table.domain_count);
 	for (number = 1; number <= count; number++)
@@ -101,6 +105,7 @@ uint32_t nvtx_domain(const char *name)
 		atomic_store(&table.domain_count, number);
 	}
 	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
 	return number < NVTX_DOMAINS_MAX ? number : NVTX_DOMAINS_MAX - 1;
 }
 
@@ -180,9 +185,13 @@ static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t len
 	uint32_t key = has_number ? hash_text(domain | FOLDED, folded, size) : 0;
 	uint16_t *members = &table.members[key & (FAMILIES - 1)];
 	uint32_t at, id = has_number ? find(key, domain | FOLDED, folded, size, &at) : 0;
+	struct guest guest;
 
 	if (id)
 		return id;
+	if (atomic_load_explicit(&table.is_full, memory_order_relaxed))
+		return NVTX_TOO_MANY;
+	guest_enter_briefly(&guest);
 	pthread_mutex_lock(&table.lock);
 	id = find(hash, domain, text, length, &at);
 	if (!id && has_number && is_large(*members, length)) {
@@ -192,7 +201,10 @@ static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t len
 		id = add_name(hash, domain, text, length, color);
 		*members += has_number && id;
 	}
+	if (table.count == NVTX_NAMES_MAX)
+		atomic_store(&table.is_full, true);
 	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
 	return id ? id : NVTX_TOO_MANY;
 }
 
@@ -245,9 +257,15 @@ void nvtx_names_forget(void)
 	memset(table.names, 0, sizeof(table.names));
 	memset(table.members, 0, sizeof(table.members));
 	table.count = 0;
+	atomic_store(&table.is_full, false);
 	table.used = 0;
 	atomic_store(&table.domain_count, 0);
 	pthread_mutex_unlock(&table.lock);
+}
+
+void nvtx_names_in_child(void)
+{
+	pthread_mutex_init(&table.lock, NULL);
 }
 
 /* ---- sending ---- */

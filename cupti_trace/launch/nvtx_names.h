@@ -60,6 +60,9 @@ const char *nvtx_name_text(uint32_t id);
 /* Forgets all names and domains. No range may be open, and no thread may use a name meanwhile. */
 void nvtx_names_forget(void);
 
+/* Makes the names usable in a child of fork, whichever thread was adding one. */
+void nvtx_names_in_child(void);
+
 /* Sends the name of an id, unless it was sent. */
 void nvtx_name_send(struct sink *sink, uint32_t id);
 

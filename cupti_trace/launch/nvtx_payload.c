@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include "cupti_trace/core/guest.h"
 #include "cupti_trace/launch/nvtx_names.h"
 
 #define LONGEST UINT32_MAX /* payload */
@@ -122,6 +123,7 @@ static uint64_t new_id(void)
 uint64_t nvtx_schema(uint32_t domain, const struct nvtx_abi_schema *schema)
 {
 	struct place place = {.domain = domain};
+	struct guest guest;
 	uint32_t count;
 
 	if (!schema)
@@ -129,6 +131,7 @@ uint64_t nvtx_schema(uint32_t domain, const struct nvtx_abi_schema *schema)
 	place.schema = schema->fields & NVTX_ABI_SCHEMA_HAS_ID ? schema->id : new_id();
 	if (!find_message(schema, &place))
 		return place.schema;
+	guest_enter_briefly(&guest);
 	pthread_mutex_lock(&table.lock);
 	count = atomic_load(&table.count);
 	if (count < NVTX_SCHEMAS_MAX) {
@@ -136,7 +139,13 @@ uint64_t nvtx_schema(uint32_t domain, const struct nvtx_abi_schema *schema)
 		atomic_store_explicit(&table.count, count + 1, memory_order_release);
 	}
 	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
 	return place.schema;
+}
+
+void nvtx_payload_in_child(void)
+{
+	pthread_mutex_init(&table.lock, NULL);
 }
 
 uint64_t nvtx_enumeration(const struct nvtx_abi_enumeration *e)

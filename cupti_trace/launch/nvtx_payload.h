@@ -25,6 +25,9 @@
 uint64_t nvtx_schema(uint32_t domain, const struct nvtx_abi_schema *schema);
 uint64_t nvtx_enumeration(const struct nvtx_abi_enumeration *enumeration);
 
+/* Makes schemas usable in a child of fork, whichever thread was registering one. */
+void nvtx_payload_in_child(void);
+
 /* Returns the id (nvtx_names.h) of the message in these payloads, or that of "[unnamed]". */
 uint32_t nvtx_payload_name(uint32_t domain, const struct nvtx_abi_payload *payloads, size_t count);
 

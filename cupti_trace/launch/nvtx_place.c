@@ -4,46 +4,42 @@
 #include "cupti_trace/python/python_stack.h"
 #include "symbolize/util/hash.h"
 
-#define OWN_FRAMES 4 /* limit of our frames above the program's */
-
-static void take_natives(struct nvtx_place *place, uint64_t sp)
+static void take_natives(struct nvtx_place *place, uint64_t sp, struct nvtx_place_room *room)
 {
-	struct unwind_stack stack;
-	uint64_t sps[NVTX_PLACE_FRAMES + OWN_FRAMES];
+	const struct unwind_stack *stack = &room->native;
 	uint32_t n = 0, i = 0;
 
-	unwind_own_stack(&stack, sps, NVTX_PLACE_FRAMES + OWN_FRAMES);
-	while (i < stack.count && sps[i] < sp)
+	unwind_own_stack(&room->native, room->sps, NVTX_PLACE_FRAMES + NVTX_PLACE_OWN_FRAMES);
+	while (i < stack->count && room->sps[i] < sp)
 		i++;
-	for (; i < stack.count && n < NVTX_PLACE_FRAMES; i++, n++) {
-		place->natives[n].pc = stack.pcs[i];
-		place->natives[n].sp = sps[i];
+	for (; i < stack->count && n < NVTX_PLACE_FRAMES; i++, n++) {
+		place->natives[n].pc = stack->pcs[i];
+		place->natives[n].sp = room->sps[i];
 	}
 	place->native_count = n;
-	place->native_is_whole = stack.is_whole && i == stack.count;
+	place->native_is_whole = stack->is_whole && i == stack->count;
 }
 
-static void take_pythons(struct nvtx_place *place)
+static void take_pythons(struct nvtx_place *place, struct python_stack *stack)
 {
-	struct python_stack stack; /* large: python_stack_read sets the relevant part */
 	uint32_t n = 0;
 
 	/* there may be no pipe yet: a notice waits until there is */
-	python_stack_read(NULL, &stack);
-	for (; n < stack.count && n < NVTX_PLACE_FRAMES; n++) {
-		place->pythons[n].code = stack.frames[n].code;
-		place->pythons[n].mark = stack.frames[n].mark;
-		place->pythons[n].place = stack.frames[n].place;
+	python_stack_read(NULL, stack);
+	for (; n < stack->count && n < NVTX_PLACE_FRAMES; n++) {
+		place->pythons[n].code = stack->frames[n].code;
+		place->pythons[n].mark = stack->frames[n].mark;
+		place->pythons[n].place = stack->frames[n].place;
 	}
 	place->python_count = n;
-	place->python_depth = stack.count;
-	place->python_is_whole = stack.count == 0 || stack.is_whole;
+	place->python_depth = stack->count;
+	place->python_is_whole = stack->count == 0 || stack->is_whole;
 }
 
-void nvtx_place_take(struct nvtx_place *place, uint64_t sp)
+void nvtx_place_take(struct nvtx_place *place, uint64_t sp, struct nvtx_place_room *room)
 {
-	take_natives(place, sp);
-	take_pythons(place);
+	take_natives(place, sp, room);
+	take_pythons(place, &room->python);
 }
 
 uint64_t nvtx_place_hash(const struct nvtx_place *place)

@@ -30,9 +30,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/unwind/unwind_thread.h"
+#include "cupti_trace/python/python_stack.h"
 #include "symbolize/python_frames.h"
 
-#define NVTX_PLACE_FRAMES 8 /* kept of each chain */
+#define NVTX_PLACE_FRAMES 8     /* kept of each chain */
+#define NVTX_PLACE_OWN_FRAMES 4 /* limit of our frames above the program's */
 
 struct nvtx_place {
 	uint32_t native_count;
@@ -48,11 +50,18 @@ struct nvtx_place {
 	} pythons[NVTX_PLACE_FRAMES];
 };
 
+/* Room for taking a place: too large for the program's stacks. */
+struct nvtx_place_room {
+	struct unwind_stack native;
+	uint64_t sps[NVTX_PLACE_FRAMES + NVTX_PLACE_OWN_FRAMES];
+	struct python_stack python; /* large: python_stack_read sets the relevant part */
+};
+
 /*
  * Notes the calling thread's place. `sp` is the stack pointer of its code after the call that led
  * here: frames inside of that are ours.
  */
-void nvtx_place_take(struct nvtx_place *place, uint64_t sp);
+void nvtx_place_take(struct nvtx_place *place, uint64_t sp, struct nvtx_place_room *room);
 
 /* Returns a hash of everything that a place is found by. */
 uint64_t nvtx_place_hash(const struct nvtx_place *place);

@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include "cupti_trace/core/hot_path.h"
+#include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/settings.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/recorded_range.h"
@@ -55,21 +56,23 @@ typedef uint64_t (*thread_function)(void);
 /* Offsets of members in an at::RecordFunction, in bytes. */
 struct layout {
 	unsigned int major, first_minor, last_minor; /* versions that have it */
+	bool has_new_strings;                        /* std::string of C++11: 32 bytes, not 8 */
 	uint32_t thread, scope, sequence, forward_thread;
 };
 
 /*
- * From the members' declarations, on x86-64 with libstdc++. 2.11 was run; tests/gpu/operators
- * compares them with the headers of the PyTorch that is there.
+ * From the members' declarations, on x86-64 with libstdc++. PyTorch up to 2.6 was built with either
+ * string. 2.11 was run: tests/gpu/operators compares its headers.
  */
 static const struct layout layouts[] = {
-	{2, 2, 11, .thread = 88, .scope = 96, .sequence = 200, .forward_thread = 304},
+	{2, 2, 11, true, .thread = 88, .scope = 96, .sequence = 200, .forward_thread = 304},
+	{2, 2, 6, false, .thread = 88, .scope = 96, .sequence = 176, .forward_thread = 280},
 };
 
 /* ---- state ---- */
 
 static struct {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;   /* protects the notice */
 	atomic_bool is_decided; /* followed, or not to be */
 	atomic_bool is_on;
 	char notice[128];
@@ -85,12 +88,17 @@ static struct {
 /* Notes why operators are not shown. */
 static __attribute__((format(printf, 1, 2))) void give_up(const char *format, ...)
 {
+	struct guest guest;
 	va_list arguments;
 
+	guest_enter_briefly(&guest);
+	pthread_mutex_lock(&torch.lock);
 	va_start(arguments, format);
 	vsnprintf(torch.notice, sizeof(torch.notice), format, arguments);
 	va_end(arguments);
 	atomic_store(&torch.has_notice, true);
+	pthread_mutex_unlock(&torch.lock);
+	guest_leave(&guest);
 }
 
 #ifdef __x86_64__
@@ -182,7 +190,7 @@ static struct scope_context *open_operator(const void *operator)
 	uint32_t name;
 
 	/* around each function of the backward pass, with its name: says nothing more */
-	if (strncmp(text, ENGINE, sizeof(ENGINE) - 1) == 0)
+	if (!text || strncmp(text, ENGINE, sizeof(ENGINE) - 1) == 0)
 		return NULL;
 	name = nvtx_name(domain, text, 0);
 	if (scope == SCOPE_BACKWARD && sequence != UINT64_MAX)
@@ -190,7 +198,7 @@ static struct scope_context *open_operator(const void *operator)
 			find_forward(read_member(operator, torch.layout->forward_thread), sequence);
 	else if (scope == SCOPE_FUNCTION && sequence != UINT64_MAX)
 		note_forward(thread, sequence, name);
-	if (!unwind_is_on_stack(address))
+	if (scope == SCOPE_USER && !unwind_is_on_stack(address))
 		return open_scope(domain, name);
 	nvtx_close_at(address);
 	if (forward)
@@ -210,10 +218,8 @@ static void **begin_operator(void **context, const void *operator)
 	}
 	if (!atomic_exchange(&torch.is_on, false))
 		return context;
-	pthread_mutex_lock(&torch.lock);
 	give_up("PyTorch's operators have an unexpected memory layout: they are not shown any "
 		"more");
-	pthread_mutex_unlock(&torch.lock);
 	return context;
 }
 
@@ -227,32 +233,41 @@ static void end_operator(const void *operator, void * context)
 
 /* ---- finding PyTorch ---- */
 
-static int find_library(struct dl_phdr_info *info, size_t size, void *path)
+#define COPIES_MAX 4u /* libraries of that name in a process */
+
+struct found {
+	uint32_t count;
+	char paths[COPIES_MAX][PATH_MAX];
+};
+
+static int find_libraries(struct dl_phdr_info *info, size_t size, void *data)
 {
 	size_t length = strlen(info->dlpi_name), suffix = sizeof(LIBRARY) - 1;
+	struct found *found = data;
 
 	(void)size;
-	if (length < suffix || length >= PATH_MAX ||
-	    strcmp(info->dlpi_name + length - suffix, LIBRARY) != 0)
-		return 0;
-	memcpy(path, info->dlpi_name, length + 1);
-	return 1;
+	if (length >= suffix && length < PATH_MAX && found->count < COPIES_MAX &&
+	    strcmp(info->dlpi_name + length - suffix, LIBRARY) == 0)
+		memcpy(found->paths[found->count++], info->dlpi_name, length + 1);
+	return 0;
 }
 
 /* Reads the beginning of a file beside the library's folder. Returns false if there is none. */
 static bool read_beside(const char *library, const char *name, char *text, size_t size)
 {
 	char path[PATH_MAX + 32];
-	ssize_t n = -1;
+	struct stat file = {.st_dev = 0};
+	ssize_t n;
 	int fd;
 
 	snprintf(path, sizeof(path), "%.*s/../%s", (int)(strlen(library) - (sizeof(LIBRARY) - 1)),
 		 library, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = guest_open(path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return false;
-	n = read(fd, text, size - 1);
-	close(fd);
+	fstat(fd, &file);
+	n = S_ISREG(file.st_mode) ? read(fd, text, size - 1) : -1;
+	guest_close(fd, &file);
 	text[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
@@ -275,67 +290,106 @@ static bool read_version(const char *library, unsigned int *major, unsigned int 
 	} else if (!read_beside(library, "build-version", text, sizeof(text))) {
 		return false;
 	}
-	return sscanf(at, "%3u.%3u.", major, minor) == 2;
+	return *at >= '0' && *at <= '9' && sscanf(at, "%3u.%3u.", major, minor) == 2;
 }
 
-static const struct layout *find_layout(unsigned int major, unsigned int minor)
+/* Returns the layout of a library's objects; NULL after noting why there is none. */
+static const struct layout *find_layout(const char *path, void *handle)
 {
+	static const char old_strings[] = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs";
+	unsigned int major, minor;
+	bool is_new = !dlsym(handle, old_strings);
+
+	if (!read_version(path, &major, &minor)) {
+		give_up("the version of PyTorch is unknown: its operators are not shown");
+		return NULL;
+	}
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
 		if (layouts[i].major == major && layouts[i].first_minor <= minor &&
-		    minor <= layouts[i].last_minor)
+		    minor <= layouts[i].last_minor && layouts[i].has_new_strings == is_new)
 			return &layouts[i];
+	give_up("the operators of PyTorch %u.%u are not shown: known are 2.%u to 2.%u", major,
+		minor, layouts[0].first_minor, layouts[0].last_minor);
 	return NULL;
 }
 
-/* Follows the operators of a library that is loaded, or says why not. */
-static void follow(const char *path)
+static void in_child(void)
 {
-	static const char add_symbol[] = "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE";
-	static const char name_symbol[] = "_ZNK2at14RecordFunction4nameEv";
-	static const char thread_symbol[] = "_ZN2at14RecordFunction15currentThreadIdEv";
-	void *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-	add_function add = handle ? (add_function)dlsym(handle, add_symbol) : NULL;
-	unsigned int major, minor;
+	atomic_store(&torch.is_on, false);
+	pthread_mutex_init(&torch.lock, NULL);
+}
 
-	torch.name = add ? (name_function)dlsym(handle, name_symbol) : NULL;
-	torch.thread = add ? (thread_function)dlsym(handle, thread_symbol) : NULL;
-	if (!torch.name || !torch.thread) {
+/* PyTorch's functions in a library. */
+struct functions {
+	add_function add;
+	name_function name;
+	thread_function thread;
+};
+
+/* Follows the operators of a library that is loaded, or notes why not. */
+static void follow(const struct functions *f, const struct layout *layout)
+{
+	torch.name = f->name;
+	torch.thread = f->thread;
+	torch.layout = layout;
+	nvtx_follow(true, recorded_range_has_nvtx());
+	pthread_atfork(NULL, NULL, in_child);
+	atomic_store(&torch.is_on, true);
+	f->add((struct callback){.begin = begin_operator,
+				 .end = end_operator,
+				 .probability = 1,
+				 .scopes = {[SCOPE_FUNCTION] = true,
+					    [SCOPE_BACKWARD] = true,
+					    [SCOPE_TORCHSCRIPT] = true,
+					    [SCOPE_USER] = true}});
+}
+
+/* Finds PyTorch's functions in a library. Returns its handle; NULL if it lacks one. */
+static void *find_functions(const char *path, struct functions *f)
+{
+	void *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
+
+	if (!handle)
+		return NULL;
+	f->add = (add_function)dlsym(handle,
+				     "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+	f->name = (name_function)dlsym(handle, "_ZNK2at14RecordFunction4nameEv");
+	f->thread = (thread_function)dlsym(handle, "_ZN2at14RecordFunction15currentThreadIdEv");
+	return f->add && f->name && f->thread ? handle : NULL;
+}
+
+/* Follows the first library that has the functions. Holds no lock: the loader's lock is taken. */
+static void choose(const struct found *found)
+{
+	const struct layout *layout = NULL;
+	struct functions functions;
+	void *handle = NULL;
+	uint32_t i = 0;
+
+	while (i < found->count && !(handle = find_functions(found->paths[i], &functions)))
+		i++;
+	if (handle)
+		layout = find_layout(found->paths[i], handle);
+	else
 		give_up("this PyTorch has no interface to follow its operators: they are not "
 			"shown");
-		return;
-	}
-	if (!read_version(path, &major, &minor)) {
-		give_up("the version of PyTorch is unknown: its operators are not shown");
-		return;
-	}
-	torch.layout = find_layout(major, minor);
-	if (!torch.layout) {
-		give_up("the operators of PyTorch %u.%u are not shown: known are 2.%u to 2.%u",
-			major, minor, layouts[0].first_minor, layouts[0].last_minor);
-		return;
-	}
-	nvtx_follow(true, recorded_range_has_nvtx());
-	atomic_store(&torch.is_on, true);
-	add((struct callback){.begin = begin_operator,
-			      .end = end_operator,
-			      .probability = 1,
-			      .scopes = {[SCOPE_FUNCTION] = true,
-					 [SCOPE_BACKWARD] = true,
-					 [SCOPE_TORCHSCRIPT] = true,
-					 [SCOPE_USER] = true}});
+	if (layout)
+		follow(&functions, layout);
 }
 
 void torch_operators_look(void)
 {
-	char path[PATH_MAX];
+	struct found *found;
 
-	if (atomic_load(&torch.is_decided) || !settings_config()->ops ||
-	    !dl_iterate_phdr(find_library, path))
+	if (atomic_load(&torch.is_decided) || !settings_config()->ops)
 		return;
-	pthread_mutex_lock(&torch.lock);
-	if (!atomic_exchange(&torch.is_decided, true))
-		follow(path);
-	pthread_mutex_unlock(&torch.lock);
+	found = calloc(1, sizeof(*found)); /* large */
+	if (!found)
+		return;
+	dl_iterate_phdr(find_libraries, found);
+	if (found->count > 0 && !atomic_exchange(&torch.is_decided, true))
+		choose(found);
+	free(found);
 }
 
 #else

@@ -10,11 +10,11 @@ setup()
 	install_torch "__version__ = '2.11.0+cu130'"
 }
 
-# install_torch TEXT: its package, with this in version.py
+# install_torch TEXT [_old]: its package, with this in version.py
 install_torch()
 {
 	mkdir -p torch/lib
-	cp "$workloads/torch/lib/libtorch_cpu.so" torch/lib
+	cp "$workloads/torch${2-}/lib/libtorch_cpu.so" torch/lib
 	echo "$1" >torch/version.py
 	export LD_LIBRARY_PATH=$PWD/torch/lib:$LD_LIBRARY_PATH
 }
@@ -25,7 +25,7 @@ trace()
 	local cases=$1
 
 	shift
-	run_profile -gpu-only --unit ns --ops -o out.folded "$@" -- "$workloads/torch_host" "$workloads/libtorch_operators.so" \
+	run_profile -gpu-only --unit ns --ops -o out.folded "$@" -- "$workloads/torch_host" "$workloads/libtorch_operators${strings-}.so" \
 		"$cases" ${late:+late}
 	expect_status 0
 	expect_folded out.folded
@@ -49,6 +49,26 @@ trace()
 		<*>;run_forward;linear;op:aten::linear;addmm;op:aten::addmm;cudaLaunchKernel;[GPU_Kernel]gemm(unsigned long long) 1000
 		<*>;run_engine;call_node;op:AddmmBackward0;mm;op:aten::mm;cudaLaunchKernel;[GPU_Kernel]unknown_backward(unsigned long long) 1000
 		<*>;run_engine;call_node;op:aten::addmm;op:AddmmBackward0;mm;op:aten::mm;cudaLaunchKernel;[GPU_Kernel]gemm_backward(unsigned long long) 1000
+	END
+}
+
+@test "the same with the strings before C++11" {
+	install_torch "__version__ = '2.4.1+cu121'" _old
+	strings=_old trace 'backward'
+	expect_no_line stderr '^profile: '
+	expect_line out.folded ';call_node;op:aten::addmm;op:AddmmBackward0;mm;op:aten::mm;'
+	install_torch "__version__ = '2.8.0'" _old
+	strings=_old trace 'backward'
+	expect_line stderr 'the operators of PyTorch 2\.8 are not shown'
+}
+
+@test "objects of one function, of a coroutine, of a small thread and of a child of fork" {
+	trace 'frame coroutine small child'
+	expect_no_line stderr '^profile: '
+	expect out.folded <<-'END'
+		<*>;run_coroutine;cudaLaunchKernel;[GPU_Kernel]outside(unsigned long long) 1000
+		<*>;run_frame;op:aten::first;op:aten::second;cudaLaunchKernel;[GPU_Kernel]framed(unsigned long long) 1000
+		<*>in_coroutine_function;op:aten::suspended;cudaLaunchKernel;[GPU_Kernel]in_coroutine(unsigned long long) 1000
 	END
 }
 

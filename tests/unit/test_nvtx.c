@@ -623,9 +623,9 @@ static __attribute__((noinline)) uint64_t push_and_recognize(const char *name, c
 static void equal_ranges_are_recognized(void **state)
 {
 	const char *const names[] = {"one", "one", "two"};
-	const void *frame = __builtin_frame_address(0);
 	uint64_t numbers[3], elsewhere;
 	char object;
+	const void *frame = &object - 1024; /* a launch further inside */
 
 	(void)state;
 	for (int i = 0; i < 3; i++) /* from one place */
@@ -643,6 +643,10 @@ static void equal_ranges_are_recognized(void **state)
 	/* seen from a deeper launch */
 	assert_int_not_equal(nvtx_recognize((const char *)frame - 64), numbers[0]);
 	nvtx_close_at((uint64_t)(uintptr_t)&object);
+	assert_int_equal(nvtx_recognize(frame), 0);
+	/* an object where no function runs any more */
+	nvtx_open_at(NVTX_OPERATORS, nvtx_name(NVTX_OPERATORS, "one", 0),
+		     (uint64_t)(uintptr_t)&object - 2048);
 	assert_int_equal(nvtx_recognize(frame), 0);
 }
 

@@ -34,7 +34,7 @@ workloads: $(WORKLOADS_DIR)/no_frame_pointers
 workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
 workloads: $(WORKLOADS_NVTX:%=$(WORKLOADS_DIR)/%) $(WORKLOADS_DIR)/libautograd_engine.so \
-	$(WORKLOADS_DIR)/libtorch_operators.so $(addprefix $(WORKLOADS_DIR)/lib,probe_tracer.so still_clocks.so)
+	$(WORKLOADS_DIR)/libtorch_operators.so $(WORKLOADS_DIR)/libtorch_operators_old.so $(addprefix $(WORKLOADS_DIR)/lib,probe_tracer.so still_clocks.so)
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
 
 $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.c $(WORKLOADS_SRC)/rules.mk
@@ -74,17 +74,22 @@ $(WORKLOADS_NVTX:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o
 
 # PyTorch's stand-in; where its version is known is up to a test
 TORCH_LIBRARY := $(WORKLOADS_DIR)/torch/lib/libtorch_cpu.so
+# with the strings before C++11, as PyTorch's packages had up to 2.6
+TORCH_LIBRARY_OLD := $(WORKLOADS_DIR)/torch_old/lib/libtorch_cpu.so
+$(TORCH_LIBRARY_OLD) $(WORKLOADS_DIR)/libtorch_operators_old.so: WORKLOADS_CXXFLAGS += -D_GLIBCXX_USE_CXX11_ABI=0
 
-$(TORCH_LIBRARY): $(addprefix $(WORKLOADS_SRC)/,torch/record_function.cpp torch/record_function.h rules.mk)
+$(TORCH_LIBRARY) $(TORCH_LIBRARY_OLD): $(addprefix $(WORKLOADS_SRC)/,torch/record_function.cpp torch/record_function.h rules.mk)
 	$(call msg,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -shared -Wl,-soname,libtorch_cpu.so -o $@ $<
 
-$(WORKLOADS_DIR)/libtorch_operators.so: $(WORKLOADS_SRC)/torch_operators.cpp $(WORKLOADS_SRC)/gpu.h \
-		$(FAKE_CUDA_DIR)/libcudart.so $(TORCH_LIBRARY)
+$(WORKLOADS_DIR)/libtorch_operators.so $(WORKLOADS_DIR)/libtorch_operators_old.so: $(WORKLOADS_SRC)/torch_operators.cpp \
+		$(WORKLOADS_SRC)/gpu.h $(FAKE_CUDA_DIR)/libcudart.so
 	$(call msg,LINK,$@)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -shared -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart \
-		-L$(dir $(TORCH_LIBRARY)) -ltorch_cpu -ldl
+		-L$(dir $(filter %/libtorch_cpu.so,$^)) -ltorch_cpu -ldl
+$(WORKLOADS_DIR)/libtorch_operators.so: $(TORCH_LIBRARY)
+$(WORKLOADS_DIR)/libtorch_operators_old.so: $(TORCH_LIBRARY_OLD)
 
 $(WORKLOADS_DIR)/libautograd_engine.so: $(WORKLOADS_SRC)/autograd_engine.cpp \
 		$(addprefix $(WORKLOADS_SRC)/,driver.h burn.h rules.mk)

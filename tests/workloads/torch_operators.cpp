@@ -2,16 +2,20 @@
 /*
  * libtorch_operators.so: run_operators("CASE...") launches kernels of 1000 ns in operators of
  * PyTorch (torch/, a stand-in). Cases: forward | backward | scope | elsewhere | thrown | graph |
- * deep. torch_host loads it.
+ * deep | frame | coroutine | small | child. torch_host loads it.
  */
 #include "gpu.h"
 #include "torch/record_function.h"
 
+#include <limits.h>
 #include <memory>
 #include <pthread.h>
 #include <setjmp.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <thread>
+#include <ucontext.h>
+#include <unistd.h>
 
 using at::RecordFunction;
 using at::RecordScope;
@@ -25,6 +29,9 @@ GPU_KERNEL(moved)
 GPU_KERNEL(plain)
 GPU_KERNEL(captured)
 GPU_KERNEL(buried)
+GPU_KERNEL(framed)
+GPU_KERNEL(outside)
+GPU_KERNEL(in_coroutine)
 
 static cudaStream_t stream;
 static uint64_t forward_thread;
@@ -159,6 +166,75 @@ NOINLINE static void run_deep(int depth)
 		GPU_CHECK(GPU_LAUNCH(stream, 1000, buried));
 }
 
+/* Two operators whose objects are in one function, the later one further out. */
+NOINLINE static void run_frame()
+{
+	RecordFunction both[2] = {{RecordScope::FUNCTION, "aten::first"},
+				  {RecordScope::FUNCTION, "aten::second"}};
+
+	asm volatile("" : : "r"(both) : "memory");
+	GPU_CHECK(GPU_LAUNCH(stream, 1000, framed));
+}
+
+static ucontext_t outer, inner;
+
+NOINLINE static void in_coroutine_function()
+{
+	RecordFunction operation(RecordScope::FUNCTION, "aten::suspended");
+
+	swapcontext(&inner, &outer);
+	GPU_CHECK(GPU_LAUNCH(stream, 1000, in_coroutine));
+}
+
+/* An operator of a coroutine, which waits while another stack launches. */
+NOINLINE static void run_coroutine()
+{
+	static char stack[1 << 18];
+
+	getcontext(&inner);
+	inner.uc_stack.ss_sp = stack;
+	inner.uc_stack.ss_size = sizeof(stack);
+	inner.uc_link = &outer;
+	makecontext(&inner, in_coroutine_function, 0);
+	swapcontext(&outer, &inner);
+	GPU_CHECK(GPU_LAUNCH(stream, 1000, outside));
+	swapcontext(&outer, &inner);
+}
+
+static void *use_scope(void *)
+{
+	delete new RecordFunction(RecordScope::USER_SCOPE, "small");
+	return nullptr;
+}
+
+/* A scope on the smallest stack that a thread may have. */
+NOINLINE static void run_small()
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, static_cast<size_t>(PTHREAD_STACK_MIN));
+	pthread_create(&thread, &attributes, use_scope, nullptr);
+	pthread_join(thread, nullptr);
+}
+
+/* A child of fork goes on with operators. */
+NOINLINE static void run_child()
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		RecordFunction operation(RecordScope::FUNCTION, "aten::in_child");
+
+		use_scope(nullptr);
+		_exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0)
+		abort();
+}
+
 extern "C" bool operators_are_followed()
 {
 	return at::hasGlobalCallbacks();
@@ -181,5 +257,13 @@ extern "C" void run_operators(const char *cases)
 		run_graph();
 	if (strstr(cases, "deep"))
 		run_deep(99);
+	if (strstr(cases, "frame"))
+		run_frame();
+	if (strstr(cases, "coroutine"))
+		run_coroutine();
+	if (strstr(cases, "small"))
+		run_small();
+	if (strstr(cases, "child"))
+		run_child();
 	GPU_CHECK(cudaStreamSynchronize(stream));
 }

@@ -13,6 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if !_GLIBCXX_USE_CXX11_ABI
+namespace c10::detail
+{
+
+/* Its symbol tells that strings are those before C++11. */
+void torchCheckFail(const char *, const char *, uint32_t, const std::string &)
+{
+	abort();
+}
+
+} // namespace c10::detail
+#endif
+
 namespace at
 {
 
