@@ -26,7 +26,7 @@ struct range {
 	uint32_t domain;
 	uint64_t started; /* its number; 0: it was not started */
 	uint64_t address; /* the object that it stands for; 0: there is none */
-	bool is_foreign;  /* that object is on another stack than the thread's, as a coroutine's */
+	bool is_foreign;  /* its object is on another stack than the thread's, as a coroutine's */
 	uint64_t place_hash;
 	bool is_chosen; /* its name selects what is recorded */
 	struct nvtx_place place;

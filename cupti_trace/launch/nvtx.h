@@ -60,8 +60,8 @@ void nvtx_open_at(uint32_t domain, uint32_t name, uint64_t address);
 
 /*
  * Closes the ranges of an object. Also closes those of objects below the stack pointer, whose
- * functions have ended without a word. To be called also before an object's ranges are opened: an
- * earlier object may have been at the same address.
+ * functions have ended without a word. To be called also before an object's ranges are opened: its
+ * address may be that of an earlier object.
  */
 void nvtx_close_at(uint64_t address);
 
