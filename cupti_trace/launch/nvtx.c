@@ -61,7 +61,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
 _Atomic bool nvtx_in_use HOT_PATH_DATA;
-static bool in_stacks = true, as_choice;
+static atomic_bool in_stacks = true, as_choice;
 static _Atomic uint64_t past_limit, folded; /* ranges since nvtx_count_missing */
 static _Atomic uint32_t others[OTHERS_MAX]; /* names of ranges that select nothing; 0: free */
 static _Atomic uint32_t others_told;
@@ -136,6 +136,7 @@ static struct thread *reuse_thread(void)
 
 	thread->count = 0;
 	thread->started_count = 0;
+	thread->is_changing = false; /* a handler may have left by a long jump */
 	memset(thread->depth, 0, sizeof(thread->depth));
 	memset(thread->ignored, 0, sizeof(thread->ignored));
 	return thread;
@@ -510,7 +511,7 @@ HOT_PATH bool nvtx_thread_has_open(void)
 	return own && own->count > 0 && !own->is_changing;
 }
 
-uint64_t nvtx_recognize(const void *frame)
+uint64_t nvtx_recognize(const void *frame, bool *by_instruction)
 {
 	struct thread *thread = own;
 	uint64_t at = (uint64_t)(uintptr_t)frame, hash = hash_seed.first;
@@ -522,6 +523,7 @@ uint64_t nvtx_recognize(const void *frame)
 	for (uint32_t i = 0; i < thread->count; i++) {
 		const struct range *range = &thread->ranges[i];
 
+		*by_instruction |= !range->address && range->place.python_count > 0;
 		/* places have stack pointers, which are compared with those of the stack */
 		hash = range->address ? hash_step(hash, range->name, range->address - at)
 				      : hash_step(hash ^ range->name, range->place_hash, at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the open NVTX ranges of each thread, for its launch stacks.
+ * Keeps the open NVTX ranges and PyTorch operators of each thread, for its launch stacks.
  *
  * Push and pop: each thread has one list of open ranges, in order of opening. In NVTX each domain
  * is a stack of its own. So pop takes the last range of its domain, wherever that is in the list.
@@ -9,7 +9,7 @@
  * started it. That thread drops an ended range when it next looks. So only the start and end of a
  * thread's use of NVTX, and new names, take a lock.
  *
- * PyTorch's operators are in these lists, too (torch_operators.h).
+ * Operators are ranges of local variables (torch_operators.h).
  *
  * A range remembers the place where it was opened (nvtx_place.h). A launch puts the open ones among
  * its frames. A thread's open ranges are closed at its end. Started ranges that select what is
@@ -118,9 +118,10 @@ void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_
 /*
  * Returns a number for the calling thread's open ranges and their places, seen from a launch whose
  * function has this __builtin_frame_address(0): equal numbers and equal stacks have equal ranges.
+ * Sets *by_instruction if stacks are equal only if their Python frames are at equal instructions.
  * Returns 0 if none is open. Call only if nvtx_has_open().
  */
-uint64_t nvtx_recognize(const void *frame);
+uint64_t nvtx_recognize(const void *frame, bool *by_instruction);
 
 /* Continues a hash with everything that identifies these ranges. */
 uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges);

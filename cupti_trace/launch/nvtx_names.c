@@ -18,6 +18,8 @@
 #define FOR_NUMBERED(number) ((number) - (number) / 4)
 #define FOR_FOLDED(number) ((number) - (number) / 8)
 
+#define FULL_BYTES 64u /* with less room no name is added */
+
 #define FOLDED 0x8000u /* flag in a name's domain: it stands for a family */
 
 struct name {
@@ -201,7 +203,7 @@ static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t len
 		id = add_name(hash, domain, text, length, color);
 		*members += has_number && id;
 	}
-	if (table.count == NVTX_NAMES_MAX)
+	if (table.count == NVTX_NAMES_MAX || table.used + FULL_BYTES > sizeof(table.bytes))
 		atomic_store(&table.is_full, true);
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);

@@ -38,8 +38,8 @@ enum scope {
 };
 
 /* Returns a std::unique_ptr<ObserverContext>, at `context`, and `context`. */
-typedef void **(*begin_function)(void **context, const void *operator);
-typedef void (*end_function)(const void *operator, void * context);
+typedef void **(*begin_function)(void **context, const void *operation);
+typedef void (*end_function)(const void *operation, void *context);
 
 /* at::RecordFunctionCallback */
 struct callback {
@@ -50,7 +50,7 @@ struct callback {
 	bool needs_inputs, needs_outputs, needs_ids;
 };
 typedef uint64_t (*add_function)(struct callback callback);
-typedef const char *(*name_function)(const void *operator);
+typedef const char *(*name_function)(const void *operation);
 typedef uint64_t (*thread_function)(void);
 
 /* Offsets of members in an at::RecordFunction, in bytes. */
@@ -80,8 +80,7 @@ static struct {
 	const struct layout *layout;
 	name_function name;
 	thread_function thread;
-	/* forward operators by thread and sequence number: rest of the hash, and number of the name
-	 */
+	/* by thread and sequence number of a forward operator: whose it is, and its name */
 	_Atomic uint64_t forward[TABLE];
 } torch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -105,11 +104,11 @@ static __attribute__((format(printf, 1, 2))) void give_up(const char *format, ..
 
 /* ---- operators ---- */
 
-static uint64_t read_member(const void *operator, uint32_t offset)
+static uint64_t read_member(const void *operation, uint32_t offset)
 {
 	uint64_t value;
 
-	memcpy(&value, (const char *)operator+ offset, sizeof(value));
+	memcpy(&value, (const char *)operation + offset, sizeof(value));
 	return value;
 }
 
@@ -179,14 +178,14 @@ static struct scope_context *open_scope(uint32_t domain, uint32_t name)
 }
 
 /* Opens the ranges of an operator. Returns a context for its end, or NULL. */
-static struct scope_context *open_operator(const void *operator)
+static struct scope_context *open_operator(const void *operation)
 {
-	enum scope scope = (enum scope)(read_member(operator, torch.layout->scope) & 0xff);
-	uint64_t sequence = read_member(operator, torch.layout->sequence);
-	uint64_t thread = read_member(operator, torch.layout->thread);
-	uint64_t address = (uint64_t)(uintptr_t) operator;
+	enum scope scope = (enum scope)(read_member(operation, torch.layout->scope) & 0xff);
+	uint64_t sequence = read_member(operation, torch.layout->sequence);
+	uint64_t thread = read_member(operation, torch.layout->thread);
+	uint64_t address = (uint64_t)(uintptr_t)operation;
 	uint32_t domain = scope == SCOPE_USER ? 0 : NVTX_OPERATORS, forward = 0;
-	const char *text = torch.name(operator);
+	const char *text = torch.name(operation);
 	uint32_t name;
 
 	/* around each function of the backward pass, with its name: says nothing more */
@@ -194,8 +193,8 @@ static struct scope_context *open_operator(const void *operator)
 		return NULL;
 	name = nvtx_name(domain, text, 0);
 	if (scope == SCOPE_BACKWARD && sequence != UINT64_MAX)
-		forward =
-			find_forward(read_member(operator, torch.layout->forward_thread), sequence);
+		forward = find_forward(read_member(operation, torch.layout->forward_thread),
+				       sequence);
 	else if (scope == SCOPE_FUNCTION && sequence != UINT64_MAX)
 		note_forward(thread, sequence, name);
 	if (scope == SCOPE_USER && !unwind_is_on_stack(address))
@@ -207,13 +206,13 @@ static struct scope_context *open_operator(const void *operator)
 	return NULL;
 }
 
-static void **begin_operator(void **context, const void *operator)
+static void **begin_operator(void **context, const void *operation)
 {
 	*context = NULL;
 	if (!atomic_load_explicit(&torch.is_on, memory_order_relaxed))
 		return context;
-	if (read_member(operator, torch.layout->thread) == torch.thread()) {
-		*context = open_operator(operator);
+	if (read_member(operation, torch.layout->thread) == torch.thread()) {
+		*context = open_operator(operation);
 		return context;
 	}
 	if (!atomic_exchange(&torch.is_on, false))
@@ -223,12 +222,12 @@ static void **begin_operator(void **context, const void *operator)
 	return context;
 }
 
-static void end_operator(const void *operator, void * context)
+static void end_operator(const void *operation, void *context)
 {
 	if (context)
 		nvtx_end(((struct scope_context *)context)->range);
 	else
-		nvtx_close_at((uint64_t)(uintptr_t) operator);
+		nvtx_close_at((uint64_t)(uintptr_t)operation);
 }
 
 /* ---- finding PyTorch ---- */
@@ -297,8 +296,8 @@ static bool read_version(const char *library, unsigned int *major, unsigned int 
 static const struct layout *find_layout(const char *path, void *handle)
 {
 	static const char old_strings[] = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs";
-	unsigned int major, minor;
 	bool is_new = !dlsym(handle, old_strings);
+	unsigned int major, minor;
 
 	if (!read_version(path, &major, &minor)) {
 		give_up("the version of PyTorch is unknown: its operators are not shown");
@@ -308,14 +307,15 @@ static const struct layout *find_layout(const char *path, void *handle)
 		if (layouts[i].major == major && layouts[i].first_minor <= minor &&
 		    minor <= layouts[i].last_minor && layouts[i].has_new_strings == is_new)
 			return &layouts[i];
-	give_up("the operators of PyTorch %u.%u are not shown: known are 2.%u to 2.%u", major,
-		minor, layouts[0].first_minor, layouts[0].last_minor);
+	give_up("the operators of PyTorch %u.%u%s are not shown: known are 2.%u to 2.%u", major,
+		minor, is_new ? "" : " with strings before C++11",
+		layouts[is_new ? 0 : 1].first_minor, layouts[is_new ? 0 : 1].last_minor);
 	return NULL;
 }
 
 static void in_child(void)
 {
-	atomic_store(&torch.is_on, false);
+	torch_operators_stop();
 	pthread_mutex_init(&torch.lock, NULL);
 }
 
@@ -355,24 +355,30 @@ static void *find_functions(const char *path, struct functions *f)
 				     "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
 	f->name = (name_function)dlsym(handle, "_ZNK2at14RecordFunction4nameEv");
 	f->thread = (thread_function)dlsym(handle, "_ZN2at14RecordFunction15currentThreadIdEv");
-	return f->add && f->name && f->thread ? handle : NULL;
+	if (f->add && f->name && f->thread)
+		return handle;
+	give_up("this PyTorch has no interface to follow its operators: they are not shown");
+	dlclose(handle);
+	return NULL;
 }
 
-/* Follows the first library that has the functions. Holds no lock: the loader's lock is taken. */
+/*
+ * Follows the first library that has the functions. Holds no lock, because dlopen waits for the
+ * loader's: another thread may hold that one, and wait for ours.
+ */
 static void choose(const struct found *found)
 {
-	const struct layout *layout = NULL;
+	const struct layout *layout;
 	struct functions functions;
 	void *handle = NULL;
 	uint32_t i = 0;
 
 	while (i < found->count && !(handle = find_functions(found->paths[i], &functions)))
 		i++;
-	if (handle)
-		layout = find_layout(found->paths[i], handle);
-	else
-		give_up("this PyTorch has no interface to follow its operators: they are not "
-			"shown");
+	if (!handle || atomic_exchange(&torch.is_decided, true))
+		return; /* a later library may have them */
+	atomic_store(&torch.has_notice, false);
+	layout = find_layout(found->paths[i], handle);
 	if (layout)
 		follow(&functions, layout);
 }
@@ -387,8 +393,7 @@ void torch_operators_look(void)
 	if (!found)
 		return;
 	dl_iterate_phdr(find_libraries, found);
-	if (found->count > 0 && !atomic_exchange(&torch.is_decided, true))
-		choose(found);
+	choose(found);
 	free(found);
 }
 
@@ -405,14 +410,22 @@ void torch_operators_look(void)
 
 void torch_operators_tell(struct sink *sink)
 {
-	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {.code = GPU_NOTICE_OTHER}};
+	char notice[sizeof(torch.notice)];
+	struct gpu_event event = {.type = GPU_EVENT_NOTICE,
+				  .notice = {.code = GPU_NOTICE_OTHER, .detail = notice}};
+	bool has_notice;
 
 	if (!atomic_load(&torch.has_notice))
 		return;
 	pthread_mutex_lock(&torch.lock);
-	if (atomic_exchange(&torch.has_notice, false)) {
-		event.notice.detail = torch.notice;
-		sink_put(sink, &event);
-	}
+	memcpy(notice, torch.notice, sizeof(notice));
+	has_notice = atomic_exchange(&torch.has_notice, false);
 	pthread_mutex_unlock(&torch.lock);
+	if (has_notice)
+		sink_put(sink, &event); /* may wait for the profiler */
+}
+
+void torch_operators_stop(void)
+{
+	atomic_store(&torch.is_on, false);
 }

@@ -38,4 +38,7 @@ void torch_operators_look(void);
 /* Sends a notice if operators are not followed, once. */
 void torch_operators_tell(struct sink *sink);
 
+/* Follows no more operators: from now on each costs a call. */
+void torch_operators_stop(void);
+
 #endif

@@ -201,6 +201,7 @@ void outflow_turn_off(struct tracer *tracer)
 	call_probes_end(tracer, callback_follows);
 	callback_unsubscribe(tracer);
 	record_kinds_disable(tracer);
+	torch_operators_stop();
 }
 
 void outflow_report_failure(struct tracer *tracer)

@@ -322,12 +322,12 @@ HOT_PATH uint64_t python_stack_innermost(void)
 	return frame;
 }
 
-HOT_PATH uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash)
+HOT_PATH uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash, bool has_places)
 {
 	if (unlikely(innermost == PYTHON_STACK_UNKNOWN))
 		return 0;
-	return python_frames_hash(&python.interpreter.offsets, innermost, python.options.lines,
-				  hash);
+	return python_frames_hash(&python.interpreter.offsets, innermost,
+				  python.options.lines || has_places, hash);
 }
 
 const struct python_interpreter *python_stack_interpreter(void)
@@ -349,12 +349,11 @@ uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)
 	return hash;
 }
 
-uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *stack)
+uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *stack, bool has_places)
 {
-	bool lines = python.options.lines;
-
+	has_places |= python.options.lines;
 	for (uint32_t i = 0; i < stack->count; i++)
-		hash = python_frame_hash_number(hash, &stack->frames[i], lines);
+		hash = python_frame_hash_number(hash, &stack->frames[i], has_places);
 	return hash;
 }
 

@@ -80,8 +80,10 @@ uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
 
 /*
  * Continues a hash with the numbers of the stack's code (python_frames.h), to recognize the stack.
+ * `has_places`: also with each frame's instruction.
  */
-uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *stack);
+uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *stack,
+				   bool has_places);
 
 /*
  * Compute python_stack_hash_numbers of the calling thread's stack without storing it, in two steps.
@@ -91,7 +93,7 @@ uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *sta
  */
 #define PYTHON_STACK_UNKNOWN UINT64_C(1)
 uint64_t python_stack_innermost(void);
-uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash);
+uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash, bool has_places);
 
 /* Native frames, innermost first. */
 struct python_stack_natives {

@@ -169,7 +169,7 @@ struct gpu_event_pycode {
 enum gpu_frame_kind {
 	GPU_FRAME_RETURN = 1, /* `value` is a return address */
 	GPU_FRAME_PYTHON = 2, /* `value` is a pycode id; 0: an unknown Python function */
-	GPU_FRAME_NVTX = 3,   /* `value` is an nvtx id: a range that was open there */
+	GPU_FRAME_NVTX = 3,   /* `value` is an nvtx id: a range or operator that was open there */
 };
 
 #define GPU_FRAME_MAX_LINE ((1u << 24) - 1)

@@ -28,9 +28,10 @@ static bool explain_none(struct log *log, const struct chosen_steps *c, const st
 				 "mark steps with NVTX ranges: --nvtx --steps NAME",
 				 option_of(&c->view), subject, c->found.none);
 	if (!result->totals.measure.nvtx && !result->totals.measure.ops)
-		return log_error(log,
-				 "--steps %s: %s has no NVTX ranges; they are recorded with --nvtx",
-				 name->text, subject);
+		return log_error(
+			log,
+			"--steps %s: %s has no NVTX ranges; they are recorded with --nvtx or --ops",
+			name->text, subject);
 	return log_error(log, "--steps %s: no steps in %s: %s", name->text, subject, c->found.none);
 }
 

@@ -503,6 +503,16 @@ static void make_findings(const struct options *o, struct delivered *d)
 		view_set_findings(d->view, d->findings);
 }
 
+/* Tells which patterns for frames match none. */
+static void report_frames(struct log *log, const struct view *view, const struct slice *slice)
+{
+	if (slice->under.text && !view_has_under(view))
+		log_warn(log, "--under: no frame in the profile matches '%s'", slice->under.text);
+	if (slice->not_under.text && !view_has_left_out(view))
+		log_warn(log, "--not-under: no frame in the profile matches '%s'",
+			 slice->not_under.text);
+}
+
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    struct opener *opener, struct span_export *spans, const struct helper *helper,
 	    struct session *session, const struct result *result, struct quota *memory,
@@ -538,9 +548,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		if (o->view.trim_to.text && !view_has_root(d.view) && result->row_count > 0)
 			log_warn(log, "--trim-to: no function in the profile matches '%s'",
 				 o->view.trim_to.text);
+		report_frames(log, d.view, &o->view.slice);
 	}
-	if (d.view && !view_has_frames(d.view) && result->row_count > 0)
-		log_warn(log, "--under, --not-under: no frame in the profile has such a name");
 	summary_report_idle_threads(log, result);
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);

@@ -124,7 +124,8 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "with the C++ functions between them. The program needs no flags.\n"
 		 "  sudo profile -o train.html \"$(command -v python3)\" train.py\n"
 		 "sudo resets PATH, so let your shell resolve the interpreter.",
-		 "NVTX ranges of torch.cuda.nvtx are shown with --nvtx."},
+		 "NVTX ranges of torch.cuda.nvtx are shown with --nvtx, PyTorch's operators with "
+		 "--ops."},
 	[TOPIC_PRIVILEGE] = {"Privilege", "Privilege",
 			     "GPU time needs none. CPU samples with kernel frames and Python "
 			     "functions need sudo, or CAP_BPF and CAP_PERFMON; without, samples of "

@@ -82,7 +82,7 @@ static const struct option_rule rules[] = {
 	     "needs all GPU work from the start, but processes are attached one by one (use --wall "
 	     "or --waits)",
 	     OPT_IDLE),
-	RULE(RULES_OF_RUN, NEEDS, OF(OPT_NVTX, OPT_OPS), "is for NVTX ranges: add --nvtx",
+	RULE(RULES_OF_RUN, NEEDS, OF(OPT_NVTX, OPT_OPS), "is for NVTX ranges: add --nvtx or --ops",
 	     OPT_STEPS),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_NO_INJECT, OPT_CPU_ONLY), "needs launches of GPU work",
 	     OPT_STEADY, OPT_STEP, OPT_PER_STEP, OPT_SLOW_STEPS),

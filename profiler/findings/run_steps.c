@@ -93,7 +93,6 @@ static void repeated_release(struct repeated *r)
 static bool is_small_part(const struct repeated *r, const struct step_series *s)
 {
 	uint64_t all_ns = r->list[r->count - 1].start_ns - r->list[0].start_ns;
-
 	const struct thread_span *span = &r->spans[s->thread];
 
 	return s->of < r->count / 2 && span->last_ns - span->first_ns < all_ns / 2;
@@ -288,10 +287,10 @@ static uint32_t *find_ranges(const struct result *result, const struct slice_mat
 		const char *text = frame->name;
 
 		ranges[i] = ranges[s->outer];
-		if (ranges[i] != OUTSIDE || frame->class != CLASS_NVTX)
+		if (ranges[i] != OUTSIDE || frame->class != CLASS_NVTX ||
+		    !starts_with(text, prefix)) /* an operator */
 			continue;
-		if (starts_with(text, prefix))
-			text += strlen(prefix);
+		text += strlen(prefix);
 		if (regexec(&name->pattern, text, 0, NULL, 0) == 0)
 			ranges[i] = s->frame;
 	}

@@ -32,7 +32,7 @@ enum frame_class {
 	CLASS_JIT,         /* code that the process generated */
 	CLASS_KERNEL_MODE, /* kernel code */
 	CLASS_API,         /* the called CUDA function */
-	CLASS_NVTX,        /* an NVTX range of the program */
+	CLASS_NVTX,        /* an NVTX range of the program, or an operator of PyTorch */
 	CLASS_GPU_KERNEL,
 	CLASS_GPU_WORK, /* copies, sets, migrations, whole graphs */
 	CLASS_WAIT,     /* "[waiting for GPU]", "[waiting for rank 3]", "[blocked: futex]" */
@@ -195,10 +195,11 @@ struct result {
 	struct totals totals;
 	const struct rank_info *ranks; /* in merged runs, by rank */
 	uint32_t rank_count;
-	const struct weight *weight;  /* meaning of the rows' ns; NULL: times */
-	bool is_my_code;              /* a view with other people's code folded (--my-code) */
-	bool is_part;                 /* a view of a part of the run (slice.h) */
-	const struct result *part_of; /* borrowed: a view of some stacks is of these; or NULL */
+	const struct weight *weight; /* meaning of the rows' ns; NULL: times */
+	bool is_my_code;             /* a view with other people's code folded (--my-code) */
+	bool is_part;                /* a view of a part of the run (slice.h) */
+	/* sums of rows, by kind, before a view chose stacks by their frames; 0: it did not */
+	uint64_t all_ns[ROW_KINDS];
 	uint64_t shown_from_ns, shown_to_ns; /* the shown time range; both 0 for all */
 	const struct findings *findings;     /* NULL if not made (findings.h) */
 	bool is_by_launch; /* GPU work is shown whole if it was launched in the range (--step) */

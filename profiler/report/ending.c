@@ -41,33 +41,27 @@ static void append_claim(char line[LINE_BYTES], const struct finding *f)
 
 /* ---- what ran ---- */
 
-static void sum_rows(const struct result *r, uint64_t ns[ROW_KINDS])
-{
-	memset(ns, 0, ROW_KINDS * sizeof(*ns));
-	for (uint32_t i = 0; r && i < r->row_count; i++)
-		saturated_add(&ns[r->rows[i].kind], r->rows[i].ns);
-}
-
-/* Appends the sums of CPU and GPU time; of a part of the stacks, also what all have. */
+/* Appends the sums of CPU and GPU time; of some stacks, also what all have. */
 static void append_sums(char line[LINE_BYTES], const struct result *r)
 {
 	static const char *const words[ROW_KINDS] = {
 		[ROW_CPU] = "CPU", [ROW_GPU] = "GPU", [ROW_WAIT] = "waiting"};
-	uint64_t ns[ROW_KINDS], whole_ns[ROW_KINDS];
+	uint64_t ns[ROW_KINDS] = {0};
 	const char *between = ". ";
 	char time[QUANTITY_BYTES];
 
-	sum_rows(r, ns);
-	sum_rows(r->part_of, whole_ns);
+	for (uint32_t i = 0; i < r->row_count; i++)
+		saturated_add(&ns[r->rows[i].kind], r->rows[i].ns);
 	for (int kind = 0; kind < ROW_KINDS; kind++) {
 		const char *(*text)(char *, double) = kind == ROW_GPU ? time_text : brief_time_text;
 
-		if (!words[kind] || (ns[kind] == 0 && whole_ns[kind] == 0))
+		if (!words[kind] || (ns[kind] == 0 && r->all_ns[kind] == 0))
 			continue;
 		append_text(line, LINE_BYTES, "%s%s %s", between, words[kind],
 			    text(time, (double)ns[kind]));
-		if (r->part_of)
-			append_text(line, LINE_BYTES, " of %s", text(time, (double)whole_ns[kind]));
+		if (r->all_ns[kind])
+			append_text(line, LINE_BYTES, " of %s",
+				    text(time, (double)r->all_ns[kind]));
 		between = ", ";
 	}
 }

@@ -82,7 +82,7 @@ static const struct {
 	[KIND_PYTHON] = {"python", "Python"},
 	[KIND_JIT] = {"jit", "JIT-compiled"},
 	[KIND_KERNEL_MODE] = {"os", "Linux kernel"},
-	[KIND_NVTX] = {"nvtx", "NVTX range"},
+	[KIND_NVTX] = {"nvtx", "NVTX range, operator"},
 	[KIND_API] = {"api", "CUDA call"},
 	[KIND_GPU_KERNEL] = {"gpu", "GPU kernel"},
 	[KIND_GPU_WORK] = {"copy", "GPU copy or other work"},

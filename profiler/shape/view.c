@@ -193,6 +193,12 @@ void view_add_row(struct view *v, const struct row *row)
 	}
 }
 
+void view_count(struct view *v, const struct row *row)
+{
+	if (v->frames_of)
+		saturated_add(&v->result.all_ns[row->kind], row->ns);
+}
+
 /* Adds a row of the result, with the view's stack. */
 static void view_row(struct view *v, struct row row)
 {
@@ -205,8 +211,7 @@ static bool is_work(const struct frame_info *frame)
 	return frame->class == CLASS_GPU_KERNEL || frame->class == CLASS_GPU_WORK;
 }
 
-/* Returns whether the names of a stack's frames are those of the slice. */
-static bool has_frames(const struct view *v, uint32_t stack)
+bool view_has_frames(const struct view *v, uint32_t stack)
 {
 	if (!v->frames_of)
 		return true;
@@ -220,8 +225,6 @@ bool view_has(const struct view *v, uint32_t kind, uint32_t stack, uint32_t plac
 	const struct result *r = v->base;
 
 	if (s->kinds && !(s->kinds & 1u << kind))
-		return false;
-	if (!has_frames(v, stack))
 		return false;
 	if (!v->has_place[place] || (kind == ROW_WAIT && slice_is_of_gpu(s)))
 		return false;
@@ -253,6 +256,8 @@ static void divide_rows(struct view *v)
 	struct row sums[ROW_KINDS] = {{.ns = 0}};
 	uint32_t count = v->options->step_count;
 
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		v->result.all_ns[kind] /= count;
 	for (uint32_t i = 0; i < v->rows.count; i++) {
 		struct row *row = &v->rows.list[i], *sum = &sums[row->kind];
 
@@ -267,7 +272,10 @@ static void view_rows(struct view *v)
 	for (uint32_t i = 0; i < v->base->row_count && !v->error; i++) {
 		const struct row *row = &v->base->rows[i];
 
-		if (view_has(v, row->kind, row->stack, row->place))
+		if (!view_has(v, row->kind, row->stack, row->place))
+			continue;
+		view_count(v, row);
+		if (view_has_frames(v, row->stack))
 			view_row(v, *row);
 	}
 }
@@ -495,6 +503,7 @@ static bool choose_stacks(struct view *v)
 	const struct slice *s = &v->options->slice;
 	const struct result *r = v->base;
 	uint8_t *frames;
+	bool has_memory;
 
 	if (!slice_is_of_frames(s))
 		return true;
@@ -510,10 +519,9 @@ static bool choose_stacks(struct view *v)
 	}
 	for (uint32_t i = RESULT_ROOT + 1; frames && v->frames_of && i < r->stack_count; i++)
 		v->frames_of[i] = v->frames_of[r->stacks[i].outer] | frames[r->stacks[i].frame];
-	if (frames && v->frames_of)
-		v->result.part_of = r;
+	has_memory = frames && v->frames_of;
 	free(frames);
-	return v->result.part_of != NULL;
+	return has_memory;
 }
 
 static bool allocate(struct view *v)
@@ -668,11 +676,14 @@ bool view_has_root(const struct view *v)
 	return v->has_root;
 }
 
-bool view_has_frames(const struct view *v)
+bool view_has_under(const struct view *v)
 {
-	const struct slice *s = &v->options->slice;
+	return v->has_under;
+}
 
-	return (!s->under.text || v->has_under) && (!s->not_under.text || v->has_left_out);
+bool view_has_left_out(const struct view *v)
+{
+	return v->has_left_out;
 }
 
 bool view_has_own_code(const struct view *v)

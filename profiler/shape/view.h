@@ -96,8 +96,9 @@ const struct result *view_text_result(const struct view *view);
 /* Sets the findings of the view's results, which are borrowed. */
 void view_set_findings(struct view *view, const struct findings *findings);
 
-/* Returns true if each of the slice's patterns for frames matches a frame of the result. */
-bool view_has_frames(const struct view *view);
+/* Return true if --under, or --not-under, matches a frame of the result. */
+bool view_has_under(const struct view *view);
+bool view_has_left_out(const struct view *view);
 
 /* Returns true if a stack has a frame that `trim_to` matches. */
 bool view_has_root(const struct view *view);

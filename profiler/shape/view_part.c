@@ -123,6 +123,10 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 	}
 	waited.ns = part_before(record, wait.until_ns);
 	row.ns -= waited.ns;
+	view_count(v, &row);
+	view_count(v, &waited);
+	if (!view_has_frames(v, result_record_stack(v->base, record)))
+		return;
 	row.stack = view_stack_at(v, record->place.number, stack);
 	view_add_row(v, &row);
 	if (!waited.ns)
@@ -141,6 +145,8 @@ static void keep_record(struct view *v, const struct timeline_record *whole,
 
 	if (slice_is_of_time(&v->options->slice))
 		add_record(v, &record, begins, wait);
+	if (!view_has_frames(v, result_record_stack(v->base, whole)))
+		return;
 	v->uses_place[record.place.number] = true;
 	shape = timeline_shape(v->base->timeline, whole->shape);
 	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;

@@ -85,8 +85,17 @@ uint32_t view_stack_at(struct view *view, uint32_t place, uint32_t stack);
 /* Adds to the row of this kind, stack and place of the view. */
 void view_add_row(struct view *view, const struct row *row);
 
-/* Returns whether the slice has rows of a kind, with a stack of the result and a place. */
+/*
+ * Returns whether the slice has rows of a kind, with a stack of the result and a place, whatever
+ * frames the stack has.
+ */
 bool view_has(const struct view *view, uint32_t kind, uint32_t stack, uint32_t place);
+
+/* Returns whether the slice has stacks with these frames (--under, --not-under). */
+bool view_has_frames(const struct view *view, uint32_t stack);
+
+/* Adds a row to the sums of all stacks, if the slice is of some. */
+void view_count(struct view *view, const struct row *row);
 
 /* Makes the timeline of a part, and its rows if the part is of a time or of steps. */
 void view_part_of_timeline(struct view *view, const char *folder);

@@ -252,6 +252,8 @@ python_frames()
 		expect frames <<-'END'
 			closed: main > nvtx:before CUDA > case_closed > launch
 			direct: main > nvtx:before CUDA > case_direct > nvtx:direct > launch
+			left: main > nvtx:before CUDA > case_left > nvtx:left > open_and_launch > launch
+			left: main > nvtx:before CUDA > case_left > open_and_launch > nvtx:left > launch
 			nested: main > nvtx:before CUDA > case_nested > nvtx:step > nvtx:forward > layer > nvtx:layer > launch
 			recursion: main > nvtx:before CUDA > case_recursion > nvtx:top > launch
 			sorted: main > nvtx:before CUDA > case_sorted > nvtx:sort > key > nvtx:key > launch
@@ -270,7 +272,7 @@ python_frames()
 	trace --native-python --python-lines "$python" "$script"
 	expect_line out.folded ';layer \(python_nvtx.py:[0-9]+\);nvtx:layer;(.*;)?launch \(python_nvtx.py:[0-9]+\);'
 	expect_line out.folded ';main \(python_nvtx.py:[0-9]+\);nvtx:before CUDA;'
-	expect_equal ns "$(weight_of out.folded)" 6000
+	expect_equal ns "$(weight_of out.folded)" 8000
 }
 
 @test "stacks with ranges are recognized: few are walked" {

@@ -59,7 +59,7 @@ trace()
 	expect_line out.folded ';call_node;op:aten::addmm;op:AddmmBackward0;mm;op:aten::mm;'
 	install_torch "__version__ = '2.8.0'" _old
 	strings=_old trace 'backward'
-	expect_line stderr 'the operators of PyTorch 2\.8 are not shown'
+	expect_line stderr 'the operators of PyTorch 2\.8 with strings before C\+\+11 are not shown: known are 2\.2 to 2\.6'
 }
 
 @test "objects of one function, of a coroutine, of a small thread and of a child of fork" {

@@ -137,7 +137,7 @@ all()
 	expect_line stderr '^profile: --steps none_such: no steps in the run: no launch is in an NVTX range whose name matches$'
 	run_profile --from plain.profile --steps step --steady -o part.folded
 	expect_status 125
-	expect_line stderr '^profile: --steps step: the run has no NVTX ranges; they are recorded with --nvtx$'
+	expect_line stderr '^profile: --steps step: the run has no NVTX ranges; they are recorded with --nvtx or --ops$'
 	run_profile --from plain.profile --step 30..40 -o part.folded
 	expect_status 125
 	expect_line stderr '^profile: --step 30..40: not in the run, which has the steps 0 to 29$'

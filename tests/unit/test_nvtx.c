@@ -73,10 +73,11 @@ static __attribute__((noinline)) void look(struct seen *seen)
 {
 	static const struct python_stack no_python = {.is_whole = true};
 	uint64_t sps[UNWIND_MAX_FRAMES];
+	bool by_instruction;
 
 	seen->ranges.count = 0;
 	unwind_own_stack(&seen->stack, sps, UNWIND_MAX_FRAMES);
-	if (nvtx_has_open() && nvtx_recognize(__builtin_frame_address(0)))
+	if (nvtx_has_open() && nvtx_recognize(__builtin_frame_address(0), &by_instruction))
 		nvtx_read(&seen->stack, sps, &no_python, &seen->ranges);
 }
 
@@ -610,12 +611,21 @@ static void ranges_are_inside_the_function_that_opened_them(void **state)
 	pop();
 }
 
+static uint64_t recognize(const void *frame)
+{
+	bool by_instruction = false;
+	uint64_t number = nvtx_recognize(frame, &by_instruction);
+
+	assert_false(by_instruction); /* there is no Python */
+	return number;
+}
+
 static __attribute__((noinline)) uint64_t push_and_recognize(const char *name, const void *frame)
 {
 	uint64_t number;
 
 	push(name);
-	number = nvtx_recognize(frame);
+	number = recognize(frame);
 	pop();
 	return number;
 }
@@ -635,19 +645,19 @@ static void equal_ranges_are_recognized(void **state)
 	assert_int_not_equal(numbers[0], 0);
 	elsewhere = push_and_recognize("one", frame);
 	assert_int_not_equal(elsewhere, numbers[0]);
-	assert_int_equal(nvtx_recognize(frame), 0);
+	assert_int_equal(recognize(frame), 0);
 	nvtx_open_at(NVTX_OPERATORS, nvtx_name(NVTX_OPERATORS, "one", 0),
 		     (uint64_t)(uintptr_t)&object);
-	numbers[0] = nvtx_recognize(frame);
+	numbers[0] = recognize(frame);
 	assert_int_not_equal(numbers[0], numbers[1]);
 	/* seen from a deeper launch */
-	assert_int_not_equal(nvtx_recognize((const char *)frame - 64), numbers[0]);
+	assert_int_not_equal(recognize((const char *)frame - 64), numbers[0]);
 	nvtx_close_at((uint64_t)(uintptr_t)&object);
-	assert_int_equal(nvtx_recognize(frame), 0);
+	assert_int_equal(recognize(frame), 0);
 	/* an object where no function runs any more */
 	nvtx_open_at(NVTX_OPERATORS, nvtx_name(NVTX_OPERATORS, "one", 0),
 		     (uint64_t)(uintptr_t)&object - 2048);
-	assert_int_equal(nvtx_recognize(frame), 0);
+	assert_int_equal(recognize(frame), 0);
 }
 
 static void another_place_is_another_stack(void **state)

@@ -59,6 +59,18 @@ def case_nested():
     range_pop()
 
 
+def open_and_launch(opens):
+    if opens:
+        range_push("left")
+    launch("left")
+
+
+def case_left():
+    open_and_launch(True)
+    open_and_launch(False)  # from another line: the call that opened the range has returned
+    range_pop()
+
+
 def case_closed():
     range_push("closed")
     range_pop()

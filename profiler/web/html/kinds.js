@@ -29,7 +29,7 @@ export const KINDS = [
 	["jit", "JIT-compiled", "#bbecc6", "#9dd1ab"],
 	["os", "Linux kernel", "#97a0ff", "#5b2d84"],
 	["start", "start-up", "#dfe2e7", "#424850"],
-	["nvtx", "NVTX range", "#c191a8", "#eeb6db"],
+	["nvtx", "NVTX range, operator", "#c191a8", "#eeb6db"],
 	["api", "CUDA call", "#2391be", "#66aefc"],
 	["gpu", "GPU kernel", "#f46e33", "#c73a12"],
 	["copy", "GPU copy or other work", "#f2b879", "#d99a5f"],
