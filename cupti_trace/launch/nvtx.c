@@ -516,6 +516,7 @@ uint64_t nvtx_recognize(const void *frame, bool *by_instruction)
 	struct thread *thread = own;
 	uint64_t at = (uint64_t)(uintptr_t)frame, hash = hash_seed.first;
 
+	*by_instruction = false;
 	if (!begin_use(thread))
 		return 0;
 	sweep(thread);

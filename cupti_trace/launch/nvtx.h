@@ -118,7 +118,8 @@ void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_
 /*
  * Returns a number for the calling thread's open ranges and their places, seen from a launch whose
  * function has this __builtin_frame_address(0): equal numbers and equal stacks have equal ranges.
- * Sets *by_instruction if stacks are equal only if their Python frames are at equal instructions.
+ * Sets *by_instruction: whether stacks are equal only if their Python frames are at equal
+ * instructions.
  * Returns 0 if none is open. Call only if nvtx_has_open().
  */
 uint64_t nvtx_recognize(const void *frame, bool *by_instruction);

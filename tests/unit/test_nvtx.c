@@ -613,7 +613,7 @@ static void ranges_are_inside_the_function_that_opened_them(void **state)
 
 static uint64_t recognize(const void *frame)
 {
-	bool by_instruction = false;
+	bool by_instruction;
 	uint64_t number = nvtx_recognize(frame, &by_instruction);
 
 	assert_false(by_instruction); /* there is no Python */
