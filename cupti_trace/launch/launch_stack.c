@@ -441,8 +441,7 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 
 	/* read once: another thread may find the interpreter now */
 	bool has_python = python_stack_is_there();
-	bool by_instruction = false;
-	uint64_t ranges = nvtx_has_open() ? nvtx_recognize(site->frame, &by_instruction) : 0;
+	uint64_t ranges = nvtx_has_open() ? nvtx_recognize(site->frame) : 0;
 
 	stack->handed_from = site->handed_from;
 	stack->ranges.count = 0;
@@ -465,7 +464,7 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	}
 	if (stack->native.words) {
 		hash = python_stack_hash_numbers(hash_seed.first ^ ranges, &stack->python,
-						 by_instruction);
+						 ranges & NVTX_BY_INSTRUCTION);
 		hash = hash_recognized(stack->native.words, hash, site->function,
 				       stack->handed_from);
 		stack_cache_keep(&cache->recent, hash, id);
@@ -580,10 +579,9 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 				  const char *function, const void *frame, uint32_t context)
 {
 	struct thread_cache *cache = likely(me->cache) ? me->cache : make_cache();
-	uint64_t words, python = hash_seed.first, innermost = 0;
+	uint64_t words, python = hash_seed.first, innermost = 0, ranges = 0;
 	uint32_t now, handed_from = 0;
 	const struct known_stack *found;
-	bool by_instruction = false;
 	uint32_t id;
 
 	if (unlikely(atomic_load_explicit(&watched_checks, memory_order_relaxed) ||
@@ -601,10 +599,11 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 	if (likely(python_stack_is_there()))
 		innermost = python_stack_innermost();
 	if (nvtx_has_open())
-		python ^= nvtx_recognize(frame, &by_instruction);
+		ranges = nvtx_recognize(frame);
+	python ^= ranges;
 	words = unwind_recognize(me->unwinding, frame, 0);
 	if (likely(words) && likely(innermost))
-		python = python_stack_hash_from(innermost, python, by_instruction);
+		python = python_stack_hash_from(innermost, python, ranges & NVTX_BY_INSTRUCTION);
 	if (likely(words) && likely(python)) {
 		found = stack_cache_find(
 			&cache->recent, hash_recognized(words, python, function, handed_from), &id);

@@ -511,12 +511,12 @@ HOT_PATH bool nvtx_thread_has_open(void)
 	return own && own->count > 0 && !own->is_changing;
 }
 
-uint64_t nvtx_recognize(const void *frame, bool *by_instruction)
+uint64_t nvtx_recognize(const void *frame)
 {
 	struct thread *thread = own;
 	uint64_t at = (uint64_t)(uintptr_t)frame, hash = hash_seed.first;
+	bool by_instruction = false;
 
-	*by_instruction = false;
 	if (!begin_use(thread))
 		return 0;
 	sweep(thread);
@@ -524,11 +524,12 @@ uint64_t nvtx_recognize(const void *frame, bool *by_instruction)
 	for (uint32_t i = 0; i < thread->count; i++) {
 		const struct range *range = &thread->ranges[i];
 
-		*by_instruction |= !range->address && range->place.python_count > 0;
+		by_instruction |= !range->address && range->place.python_count > 0;
 		/* places have stack pointers, which are compared with those of the stack */
 		hash = range->address ? hash_step(hash, range->name, range->address - at)
 				      : hash_step(hash ^ range->name, range->place_hash, at);
 	}
+	hash = by_instruction ? hash | NVTX_BY_INSTRUCTION : hash & ~NVTX_BY_INSTRUCTION;
 	hash = thread->count ? hash | 1 : 0;
 	end_use(thread);
 	return hash;

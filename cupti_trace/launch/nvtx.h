@@ -118,11 +118,11 @@ void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_
 /*
  * Returns a number for the calling thread's open ranges and their places, seen from a launch whose
  * function has this __builtin_frame_address(0): equal numbers and equal stacks have equal ranges.
- * Sets *by_instruction: whether stacks are equal only if their Python frames are at equal
- * instructions.
- * Returns 0 if none is open. Call only if nvtx_has_open().
+ * NVTX_BY_INSTRUCTION is set in it if stacks are equal only if their Python frames are at equal
+ * instructions. Returns 0 if none is open. Call only if nvtx_has_open().
  */
-uint64_t nvtx_recognize(const void *frame, bool *by_instruction);
+#define NVTX_BY_INSTRUCTION UINT64_C(2)
+uint64_t nvtx_recognize(const void *frame);
 
 /* Continues a hash with everything that identifies these ranges. */
 uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges);
