@@ -165,10 +165,10 @@ void launch_stack_check_code(struct sink *sink)
 	 * takes the loader's lock, which a thread that launches in a constructor holds: not under
 	 * ours
 	 */
-	if (is_new)
+	if (is_new) {
 		python_stack_look(sink);
-	if (is_new)
 		torch_operators_look();
+	}
 	note_counts(&count);
 }
 

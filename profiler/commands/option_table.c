@@ -157,9 +157,8 @@ const struct option_entry option_table[] = {
 	 TAKES(ARGUMENT_TEXT, "NAME", NULL),
 	 HELP("only stacks with a frame of such a name",
 	      "An extended regular expression, which matches anywhere in the full name of any "
-	      "frame: "
-	      "a function, a range, an operator, a kernel. The last lines show the share of the "
-	      "run.")},
+	      "frame: a function, a range, an operator, a kernel. The last lines show the share "
+	      "of the run.")},
 	{OPTION(OPT_NOT_UNDER, "not-under", TOPIC_CAPTURES),
 	 SET(set_match, options.view.slice.not_under), TAKES(ARGUMENT_TEXT, "NAME", NULL),
 	 HELP("no stacks with a frame of such a name", NULL)},

@@ -7,7 +7,7 @@
 #include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/text.h"
 
-#define UNKNOWN_RANGE "nvtx:[unknown]"
+#define UNKNOWN_RANGE PSEUDO_RANGE "[unknown]"
 #define TRACING_MAX 16u /* frames */
 #define MERGED_MAX (STACK_BUILDER_UNWOUND + STACK_PYTHON_MAX_LINKS)
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/findings/step_times.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/text.h"
 #include "symbolize/util/time_sort.h"
@@ -275,7 +276,6 @@ struct range_reading {
  */
 static uint32_t *find_ranges(const struct result *result, const struct slice_match *name)
 {
-	static const char prefix[] = "nvtx:";
 	uint32_t *ranges = malloc((result->stack_count + (size_t)1) * sizeof(*ranges));
 
 	if (!ranges)
@@ -288,9 +288,9 @@ static uint32_t *find_ranges(const struct result *result, const struct slice_mat
 
 		ranges[i] = ranges[s->outer];
 		if (ranges[i] != OUTSIDE || frame->class != CLASS_NVTX ||
-		    !starts_with(text, prefix)) /* an operator */
+		    !starts_with(text, PSEUDO_RANGE)) /* an operator */
 			continue;
-		text += strlen(prefix);
+		text += strlen(PSEUDO_RANGE);
 		if (regexec(&name->pattern, text, 0, NULL, 0) == 0)
 			ranges[i] = s->frame;
 	}

@@ -161,7 +161,7 @@ static int take_nvtx(struct collect *c, struct process *process, const struct gp
 
 	if (c->options.measure.ranges && !e->is_operator)
 		ranges_seen_other(&c->ledger.outside, e->domain, e->name);
-	if (asprintf(&text, "%s%s%s%s", e->is_operator ? "op:" : "nvtx:", e->domain,
+	if (asprintf(&text, "%s%s%s%s", e->is_operator ? PSEUDO_OPERATOR : PSEUDO_RANGE, e->domain,
 		     e->domain[0] ? ":" : "", e->name) < 0)
 		return -ENOMEM;
 	interned = collect_text(c, text);

@@ -42,6 +42,9 @@
 #define PSEUDO_HANDED_TO "[handed to %s]"          /* a thread that works for the one above */
 #define PSEUDO_THREAD_STARTED "[started a thread]" /* the new thread's stack follows */
 /* frames in the injection library, and in all that it calls */
+#define PSEUDO_RANGE \
+	"nvtx:" /* an NVTX range: its domain and a colon, if any, and its message follow */
+#define PSEUDO_OPERATOR "op:" /* an operator of PyTorch: its name follows */
 #define PSEUDO_LIBRARY "[profile's library]"
 /* time off the CPU in threads that are not the program's; reasons are below */
 #define PSEUDO_THREADS_OF_PROFILE "[threads of profile]"

@@ -11,6 +11,7 @@
 #include "profiler/shape/path_links.h"
 #include "profiler/shape/plain_path.h"
 #include "profiler/shape/started_code.h"
+#include "profiler/model/pseudo_frames.h"
 #include "symbolize/util/text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -397,7 +398,7 @@ enum code_role code_role_of(const struct code_roles *roles, const struct frame_i
 	case CLASS_JIT:
 		return ROLE_OWN;
 	case CLASS_NVTX:
-		return starts_with(frame->name, "op:") ? ROLE_KEPT : ROLE_OWN;
+		return starts_with(frame->name, PSEUDO_OPERATOR) ? ROLE_KEPT : ROLE_OWN;
 	case CLASS_KERNEL_MODE:
 		return ROLE_KERNEL_MODE;
 	default:

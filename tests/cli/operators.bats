@@ -31,25 +31,32 @@ trace()
 	expect_folded out.folded
 }
 
-# bats test_tags=quick
-@test "operators are inside the functions that run them" {
-	trace 'forward'
-	expect_no_line stderr '^profile: '
-	expect out.folded <<-'END'
+# forward_stacks: those of the case "forward"
+forward_stacks()
+{
+	cat <<-'END'
 		<*>;run_forward;cudaLaunchKernel;[GPU_Kernel]plain(unsigned long long) 1000
 		<*>;run_forward;linear;op:aten::linear;addmm;op:aten::addmm;cudaLaunchKernel;[GPU_Kernel]gemm(unsigned long long) 1000
 	END
 }
 
+# bats test_tags=quick
+@test "operators are inside the functions that run them" {
+	trace 'forward'
+	expect_no_line stderr '^profile: '
+	expect out.folded < <(forward_stacks)
+}
+
 @test "functions of the backward pass are inside the forward operator that made them" {
 	trace 'backward'
 	expect_no_line stderr '^profile: '
-	expect out.folded <<-'END'
-		<*>;run_forward;cudaLaunchKernel;[GPU_Kernel]plain(unsigned long long) 1000
-		<*>;run_forward;linear;op:aten::linear;addmm;op:aten::addmm;cudaLaunchKernel;[GPU_Kernel]gemm(unsigned long long) 1000
-		<*>;run_engine;call_node;op:AddmmBackward0;mm;op:aten::mm;cudaLaunchKernel;[GPU_Kernel]unknown_backward(unsigned long long) 1000
-		<*>;run_engine;call_node;op:aten::addmm;op:AddmmBackward0;mm;op:aten::mm;cudaLaunchKernel;[GPU_Kernel]gemm_backward(unsigned long long) 1000
-	END
+	expect out.folded < <(
+		forward_stacks
+		cat <<-'END'
+			<*>;run_engine;call_node;op:AddmmBackward0;mm;op:aten::mm;cudaLaunchKernel;[GPU_Kernel]unknown_backward(unsigned long long) 1000
+			<*>;run_engine;call_node;op:aten::addmm;op:AddmmBackward0;mm;op:aten::mm;cudaLaunchKernel;[GPU_Kernel]gemm_backward(unsigned long long) 1000
+		END
+	)
 }
 
 @test "the same with the strings before C++11" {

@@ -84,6 +84,10 @@ def run_steps(step, torch):
     torch.cuda.synchronize()
 
 
+def is_kernel(event):
+    return event.get("ph") == "X" and event.get("cat") in ("kernel", "gpu_memset", "gpu_memcpy")
+
+
 def witness(case, file):
     step, torch = run(case, True)
     from torch.profiler import ProfilerActivity, profile
@@ -116,17 +120,12 @@ def witness(case, file):
                 return forwards[e["tid"], e["ts"]]
         return None
 
-    kernels = sorted((e for e in events if e.get("cat") in ("kernel", "gpu_memset", "gpu_memcpy")),
-                     key=lambda e: e["ts"])
+    kernels = sorted((e for e in events if is_kernel(e)), key=lambda e: e["ts"])
     rows = []
     for e in kernels:
         operator = operators.get(e["args"].get("External id"))
         rows.append([e["name"], operator and operator["name"], operator and forward_of(operator)])
     json.dump(rows, open(file, "w"))
-
-
-def is_kernel(event):
-    return event.get("ph") == "X" and event.get("cat") in ("kernel", "gpu_memset", "gpu_memcpy")
 
 
 def compare(file, trace):
