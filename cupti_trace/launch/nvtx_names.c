@@ -289,7 +289,9 @@ void nvtx_name_resend(struct sink *sink, uint32_t id)
 	uint32_t domain = name->domain & ~FOLDED;
 
 	_Static_assert(NVTX_TOO_MANY < GPU_NVTX_MAX_ID, "each id fits the wire");
-	event.nvtx.is_operator = domain == NVTX_OPERATORS;
+	event.nvtx.kind = domain == NVTX_OPERATORS ? GPU_NVTX_OPERATOR
+			  : domain == NVTX_LAYERS  ? GPU_NVTX_LAYER
+						   : GPU_NVTX_RANGE;
 	event.nvtx.domain = domain && domain < NVTX_DOMAINS_MAX ? table.domains[domain] : "";
 	event.nvtx.name = id == NVTX_TOO_MANY ? "[too many NVTX ranges]" : name->text;
 	event.nvtx.color = name->color;

@@ -27,10 +27,12 @@
 #include "cupti_trace/core/sink.h"
 
 #define NVTX_NAMES_MAX (1u << 14)
-#define NVTX_NAME_BYTES (1u << 20)      /* total */
-#define NVTX_TEXT_MAX 512               /* bytes of a message */
-#define NVTX_DOMAINS_MAX 256            /* including the default one, number 0 */
-#define NVTX_OPERATORS NVTX_DOMAINS_MAX /* number of PyTorch's operators, which have no domain */
+#define NVTX_NAME_BYTES (1u << 20) /* total */
+#define NVTX_TEXT_MAX 512          /* bytes of a message */
+#define NVTX_DOMAINS_MAX 256       /* including the default one, number 0 */
+/* numbers of kinds that have no domain: PyTorch's operators, layers */
+#define NVTX_OPERATORS NVTX_DOMAINS_MAX
+#define NVTX_LAYERS (NVTX_DOMAINS_MAX + 1)
 
 #define NVTX_TOO_MANY (NVTX_NAMES_MAX + 1)
 

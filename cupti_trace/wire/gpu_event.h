@@ -179,14 +179,21 @@ struct gpu_event_frame {
 	uint32_t line; /* 0: unknown, or not requested; GPU_FRAME_PYTHON only */
 };
 
-/* The name of an NVTX range or an operator that stacks refer to, by ids from 1. */
+enum gpu_nvtx_kind {
+	GPU_NVTX_RANGE,
+	GPU_NVTX_OPERATOR, /* an operator of PyTorch */
+	GPU_NVTX_LAYER,    /* a module of a model, by its path */
+	GPU_NVTX_KINDS
+};
+
+/* A name that stacks refer to, by ids from 1. */
 #define GPU_NVTX_MAX_ID (1u << 15)
 struct gpu_event_nvtx {
 	uint32_t id;
-	uint32_t color;       /* ARGB; 0: none */
-	const char *domain;   /* "" for the default domain */
-	const char *name;     /* the range's message, or the operator's name */
-	uint32_t is_operator; /* 1: an operator of PyTorch, not a range */
+	uint32_t color;     /* ARGB; 0: none */
+	const char *domain; /* "" for the default domain */
+	const char *name;   /* a range's message, the name of an operator or a layer */
+	uint32_t kind;      /* enum gpu_nvtx_kind */
 };
 
 /*

@@ -166,7 +166,7 @@ const struct gpu_wire_event gpu_wire_events[GPU_EVENT_TYPES] = {
 		STRING("d", nvtx.domain, 1200),
 		STRING("n", nvtx.name, 2400),
 		NUMBER("color", nvtx.color, OPTIONAL),
-		NUMBER("op", nvtx.is_operator, OPTIONAL, .most = 1)),
+		NUMBER("op", nvtx.kind, OPTIONAL, .most = GPU_NVTX_KINDS - 1)),
 	EVENT(WAIT, "w",
 		NUMBER("s", wait.start_ns),
 		NUMBER("d", wait.duration_ns, .most = LONGEST_NS),

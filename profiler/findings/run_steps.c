@@ -287,8 +287,7 @@ static uint32_t *find_ranges(const struct result *result, const struct slice_mat
 		const char *text = frame->name;
 
 		ranges[i] = ranges[s->outer];
-		if (ranges[i] != OUTSIDE || frame->class != CLASS_NVTX ||
-		    !starts_with(text, PSEUDO_RANGE)) /* an operator */
+		if (ranges[i] != OUTSIDE || frame->class != CLASS_NVTX)
 			continue;
 		text += strlen(PSEUDO_RANGE);
 		if (regexec(&name->pattern, text, 0, NULL, 0) == 0)

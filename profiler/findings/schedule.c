@@ -136,7 +136,7 @@ static uint32_t *plain_stacks(const struct result *r)
 		uint32_t at;
 
 		plain[i] = stack.outer;
-		if (r->frames[stack.frame].class == CLASS_NVTX)
+		if (is_range_class(r->frames[stack.frame].class))
 			continue;
 		at = record_get(&all, &stack, &stack);
 		if (at == RECORD_NONE) {

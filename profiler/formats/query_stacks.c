@@ -215,10 +215,10 @@ static void list_frames(struct shown_frames *f, const struct result *r, uint32_t
 	}
 }
 
-/* Returns true for frames that tell most: those of Python and NVTX, and calls of CUDA. */
+/* Returns true for frames that tell most: Python, ranges, operators, layers, calls of CUDA. */
 static bool tells_most(const struct frame_info *frame)
 {
-	return frame->class == CLASS_PYTHON || frame->class == CLASS_NVTX ||
+	return frame->class == CLASS_PYTHON || is_range_class(frame->class) ||
 	       frame->class == CLASS_API;
 }
 

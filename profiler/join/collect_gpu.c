@@ -153,16 +153,21 @@ static int take_pycode(struct collect *c, struct process *process, const struct 
 	return target_stacks_set_python(&process->sent, e->id, &python);
 }
 
-/* Adds a frame "nvtx:message", "nvtx:domain:message" or "op:operator". */
+/* Adds a frame "nvtx:message", "nvtx:domain:message", "op:operator" or "[layer]". */
 static int take_nvtx(struct collect *c, struct process *process, const struct gpu_event_nvtx *e)
 {
+	static const struct {
+		const char *begin, *end;
+	} marks[] = {[GPU_NVTX_RANGE] = {PSEUDO_RANGE, ""},
+		     [GPU_NVTX_OPERATOR] = {PSEUDO_OPERATOR, ""},
+		     [GPU_NVTX_LAYER] = {PSEUDO_LAYER, PSEUDO_LAYER_END}};
 	const char *interned;
 	char *text = NULL;
 
-	if (c->options.measure.ranges && !e->is_operator)
+	if (c->options.measure.ranges && e->kind == GPU_NVTX_RANGE)
 		ranges_seen_other(&c->ledger.outside, e->domain, e->name);
-	if (asprintf(&text, "%s%s%s%s", e->is_operator ? PSEUDO_OPERATOR : PSEUDO_RANGE, e->domain,
-		     e->domain[0] ? ":" : "", e->name) < 0)
+	if (asprintf(&text, "%s%s%s%s%s", marks[e->kind].begin, e->domain, e->domain[0] ? ":" : "",
+		     e->name, marks[e->kind].end) < 0)
 		return -ENOMEM;
 	interned = collect_text(c, text);
 	free(text);

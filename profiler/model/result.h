@@ -32,7 +32,7 @@ enum frame_class {
 	CLASS_JIT,         /* code that the process generated */
 	CLASS_KERNEL_MODE, /* kernel code */
 	CLASS_API,         /* the called CUDA function */
-	CLASS_NVTX,        /* an NVTX range of the program, or an operator of PyTorch */
+	CLASS_NVTX,        /* an NVTX range of the program */
 	CLASS_GPU_KERNEL,
 	CLASS_GPU_WORK, /* copies, sets, migrations, whole graphs */
 	CLASS_WAIT,     /* "[waiting for GPU]", "[waiting for rank 3]", "[blocked: futex]" */
@@ -44,8 +44,16 @@ enum frame_class {
 	CLASS_STALL,    /* below these: why its warps issued no instruction, "[selected]" */
 	CLASS_IDLE,     /* an idle device, "[GPU 0 idle]" */
 	CLASS_FOLDED_PYTHON, /* as CLASS_FOLDED, for a Python package: "[json]" */
+	CLASS_OPERATOR,      /* an operator of PyTorch (--ops) */
+	CLASS_LAYER,         /* a module of a model: "[layers.18.mlp]" (--modules) */
 	FRAME_CLASSES
 };
+
+/* Returns whether frames of a class name parts of the program, and are no functions. */
+static inline bool is_range_class(enum frame_class class)
+{
+	return class == CLASS_NVTX || class == CLASS_OPERATOR || class == CLASS_LAYER;
+}
 
 /*
  * A distinct frame. `module`, `build_id`, `offset` and `source` describe one place where the

@@ -398,7 +398,7 @@ enum code_role code_role_of(const struct code_roles *roles, const struct frame_i
 	case CLASS_JIT:
 		return ROLE_OWN;
 	case CLASS_NVTX:
-		return starts_with(frame->name, PSEUDO_OPERATOR) ? ROLE_KEPT : ROLE_OWN;
+		return ROLE_OWN;
 	case CLASS_KERNEL_MODE:
 		return ROLE_KERNEL_MODE;
 	default:

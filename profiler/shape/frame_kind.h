@@ -18,6 +18,8 @@ enum frame_kind {
 	KIND_JIT,
 	KIND_KERNEL_MODE,
 	KIND_NVTX,
+	KIND_OPERATOR,
+	KIND_LAYER,
 	KIND_API, /* also code of libcudart and libcuda */
 	KIND_GPU_KERNEL,
 	KIND_GPU_WORK,

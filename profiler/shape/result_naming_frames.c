@@ -211,6 +211,14 @@ static const char *line_text(struct naming *n, const struct frame *frame)
 	return naming_keep(n, text, frame->text);
 }
 
+/* Returns the class of a frame that names a part of the program. */
+static enum frame_class class_of_range(const char *text)
+{
+	return starts_with(text, PSEUDO_OPERATOR) ? CLASS_OPERATOR
+	       : starts_with(text, PSEUDO_LAYER)  ? CLASS_LAYER
+						  : CLASS_NVTX;
+}
+
 static void name_text(struct naming *n, struct names *names, const struct frame *frame)
 {
 	static const enum frame_class classes[] = {
@@ -239,6 +247,9 @@ static void name_text(struct naming *n, struct names *names, const struct frame 
 		break;
 	case FRAME_GPU_LINE:
 		info.name = line_text(n, frame);
+		break;
+	case FRAME_NVTX:
+		info.class = class_of_range(frame->text);
 		break;
 	default:
 		break;

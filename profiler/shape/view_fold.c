@@ -14,6 +14,8 @@ static bool begins_stacks(const struct view *v, const struct frame_info *frame)
 	case CLASS_KERNEL_MODE:
 	case CLASS_API:
 	case CLASS_NVTX:
+	case CLASS_OPERATOR:
+	case CLASS_LAYER:
 		return v->options->trim_to.text &&
 		       regexec(&v->options->trim_to.pattern, frame->name, 0, NULL, 0) == 0;
 	default:

@@ -17,6 +17,8 @@ static void classes_have_kinds(void **state)
 	assert_int_equal(kind(CLASS_KERNEL_MODE, "do_syscall_64", NULL), KIND_KERNEL_MODE);
 	assert_int_equal(kind(CLASS_API, "cudaLaunchKernel", NULL), KIND_API);
 	assert_int_equal(kind(CLASS_NVTX, "nvtx:step", NULL), KIND_NVTX);
+	assert_int_equal(kind(CLASS_OPERATOR, "op:aten::mm", NULL), KIND_OPERATOR);
+	assert_int_equal(kind(CLASS_LAYER, "[layers.0]", NULL), KIND_LAYER);
 	assert_int_equal(kind(CLASS_GPU_KERNEL, "[GPU_Kernel]k", NULL), KIND_GPU_KERNEL);
 	assert_int_equal(kind(CLASS_GPU_WORK, "[GPU_Memset]", NULL), KIND_GPU_WORK);
 	assert_int_equal(kind(CLASS_WAIT, "[waiting for GPU]", NULL), KIND_WAIT);

@@ -187,7 +187,7 @@ static const struct {
 		  .bytes = 0x7a}},
 	 "{\"t\":\"sum\",\"v\":[1,2,3],\"w\":4,\"count\":5,\"ns\":\"6a\",\"b\":\"7a\"}\n"},
 	{{.type = GPU_EVENT_NVTX,
-	  .nvtx = {.id = 1, .color = 2, .domain = "a", .name = "b", .is_operator = 1}},
+	  .nvtx = {.id = 1, .color = 2, .domain = "a", .name = "b", .kind = 1}},
 	 "{\"t\":\"nvtx\",\"i\":1,\"d\":\"a\",\"n\":\"b\",\"color\":2,\"op\":1}\n"},
 	{{.type = GPU_EVENT_WAIT,
 	  .wait = {.start_ns = 1,

@@ -4,6 +4,8 @@ import {ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, ROW_CALL} from "./data.js";
 import {isKind, kindsOfFrames} from "./kinds.js";
 import {deviceLabels} from "./tree.js";
 
+const FUNCTION_KINDS = ["native", "python", "jit", "os", "start", "nvtx", "operator", "layer", "api"];
+
 // Tells what the whole profile has, by any of its weights: {gpu, kernels, copies, threads,
 // timeline}. Views and tables without data are left out.
 export function contentOf(profile, hasTimeline) {
@@ -112,7 +114,7 @@ export function tableFunctions(kinds, sums) {
 
 	for (let frame = 0; frame < kinds.length; frame++)
 		if (
-			isKind(kinds[frame], "native", "python", "jit", "os", "start", "nvtx", "api") &&
+			isKind(kinds[frame], ...FUNCTION_KINDS) &&
 			sums.operations[frame] > 0
 		)
 			list.push({
