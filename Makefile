@@ -45,7 +45,7 @@ symbolize_src := $(wildcard symbolize/*.c symbolize/util/*.c)
 # the injection library shares with symbolize/ the readers of call frames, calls and Python, tables, paths and UTF-8
 inject_src := $(filter-out cupti_trace/wire/gpu_wire_decode.c cupti_trace/wire/gpu_wire_scan.c,$(wildcard cupti_trace/*/*.c)) \
 	$(addprefix symbolize/,call_site.c cfi.c cfi_program.c cfi_apply.c python_offsets.c python_frames.c \
-	python_loop.c python_merge.c python_trampoline.c $(addprefix util/,array.c guarded_path.c hash.c hash_index.c record_set.c text.c))
+	python_dict.c python_loop.c python_merge.c python_trampoline.c $(addprefix util/,array.c guarded_path.c hash.c hash_index.c record_set.c text.c))
 profiler_src := $(wildcard profiler/*/*.c) \
 	cupti_trace/wire/gpu_wire_decode.c cupti_trace/wire/gpu_wire_scan.c cupti_trace/wire/gpu_wire_encode.c \
 	cupti_trace/wire/gpu_wire_fields.c cupti_trace/wire/trace_config.c cupti_trace/wire/work_tally.c

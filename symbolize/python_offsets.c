@@ -29,6 +29,7 @@ static const struct python_offsets of_3_8 = {
 	.frame_code = 32,
 	.frame_place = 104,
 	.frame_owner = PYTHON_NO_OFFSET,
+	.frame_locals = 360,
 	.code_filename = 104,
 	.code_name = 112,
 	.code_qualname = PYTHON_NO_OFFSET,
@@ -56,6 +57,7 @@ static void change_to_3_10(struct python_offsets *o)
 	o->thread_anchor = 48;
 	o->anchor_previous = 8;
 	o->frame_place = 96;
+	o->frame_locals = 352;
 	o->type_keys = 872;
 }
 
@@ -76,6 +78,7 @@ static void change_to_3_11(struct python_offsets *o)
 	o->frame_previous = 48;
 	o->frame_place = 56;
 	o->frame_owner = 68;
+	o->frame_locals = 72;
 	o->code_filename = 112;
 	o->code_name = 120;
 	o->code_qualname = 128;
@@ -130,7 +133,7 @@ struct word_layout {
 	uint16_t version;
 	uint8_t runtime_finalizing, runtime_interpreters, interpreter_next, interpreter_threads;
 	uint8_t thread_next, thread_id, thread_frame;
-	uint8_t frame_previous, frame_code, frame_place, frame_owner;
+	uint8_t frame_previous, frame_code, frame_place, frame_locals, frame_owner;
 	uint8_t code_filename, code_name, code_qualname, code_lines, code_first_line;
 	uint8_t code_instructions;
 	uint8_t object_type;
@@ -143,12 +146,12 @@ struct word_layout {
 };
 
 static const struct word_layout layouts[] = {
-	{0x030d, 4,  5,  8,  9,  21, 24, 23, 29, 30, 31, 33, 35, 36, 37,
-	 38,     39, 43, 45, 65, 66, 68, 69, 70, 0,  0,  11, 44, 880},
-	{0x030e, 4,  5,  8,  9,  24, 27, 26, 32, 33, 34, 36, 40, 41, 42,
-	 43,     44, 48, 51, 75, 76, 78, 79, 80, 38, 49, 12, 50, 880},
-	{0x030f, 4,  5,  8,  9,  24, 30, 26, 40, 41, 42, 44, 48, 49, 50,
-	 51,     52, 56, 59, 87, 88, 90, 91, 92, 46, 57, 12, 58, 888},
+	{0x030d, 4,  5,  8,  9,  21, 24, 23, 29, 30, 31, 32, 33, 35, 36,
+	 37,     38, 39, 43, 45, 65, 66, 68, 69, 70, 0,  0,  11, 44, 880},
+	{0x030e, 4,  5,  8,  9,  24, 27, 26, 32, 33, 34, 35, 36, 40, 41,
+	 42,     43, 44, 48, 51, 75, 76, 78, 79, 80, 38, 49, 12, 50, 880},
+	{0x030f, 4,  5,  8,  9,  24, 30, 26, 40, 41, 42, 43, 44, 48, 49,
+	 50,     51, 52, 56, 59, 87, 88, 90, 91, 92, 46, 57, 12, 58, 888},
 };
 
 struct words {
@@ -225,6 +228,7 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.frame_previous = offset(w, l->frame_previous),
 		.frame_code = offset(w, l->frame_code),
 		.frame_place = offset(w, l->frame_place),
+		.frame_locals = offset(w, l->frame_locals),
 		.frame_owner = offset(w, l->frame_owner),
 		.code_filename = offset(w, l->code_filename),
 		.code_name = offset(w, l->code_name),

@@ -70,7 +70,8 @@ struct python_offsets {
 	uint16_t frame_previous;
 	uint16_t frame_code;
 	uint16_t frame_place;
-	uint16_t frame_owner; /* one byte: the owner, or 3.11's flag; PYTHON_NO_OFFSET: neither */
+	uint16_t frame_owner;  /* one byte: the owner, or 3.11's flag; PYTHON_NO_OFFSET: neither */
+	uint16_t frame_locals; /* the first local variable, and argument */
 	/* PyCodeObject */
 	uint16_t code_filename;
 	uint16_t code_name;

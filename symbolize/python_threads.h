@@ -5,7 +5,6 @@
  * Before 3.14 CPython does not tell the kernel these names, and later cuts them to 15 bytes. They
  * are read from the dictionary threading._active. A thread is in it from its first Python code to
  * its end: module `threading` of each interpreter -> _active -> Thread -> _name, _native_id.
- * Layouts: Objects/dictobject.c, Include/internal/pycore_dict.h, pycore_object.h of 3.8 to 3.15.
  *
  * Memory is read through a callback while the process runs on, and nothing is trusted: types and
  * lengths are checked, and all walks are bounded. A name counts only if its thread is in the

@@ -135,16 +135,19 @@ int main(void)
 	CHECK_VALUE(cframe_frame, PYTHON_NO_OFFSET);
 	CHECK(frame_code, _PyInterpreterFrame, f_executable);
 	CHECK(frame_place, _PyInterpreterFrame, instr_ptr);
+	CHECK(frame_locals, _PyInterpreterFrame, localsplus);
 #elif PY_VERSION_HEX >= 0x030b0000
 	CHECK(thread_frame, PyThreadState, cframe);
 	CHECK(cframe_frame, _PyCFrame, current_frame);
 	CHECK(frame_code, _PyInterpreterFrame, f_code);
 	CHECK(frame_place, _PyInterpreterFrame, prev_instr);
+	CHECK(frame_locals, _PyInterpreterFrame, localsplus);
 #else
 	CHECK(thread_frame, PyThreadState, frame);
 	CHECK_VALUE(cframe_frame, PYTHON_NO_OFFSET);
 	CHECK(frame_code, PyFrameObject, f_code);
 	CHECK(frame_place, PyFrameObject, f_lasti);
+	CHECK(frame_locals, PyFrameObject, f_localsplus);
 	CHECK(frame_previous, PyFrameObject, f_back);
 	CHECK_VALUE(frame_owner, PYTHON_NO_OFFSET);
 	CHECK_VALUE(code_qualname, PYTHON_NO_OFFSET);
