@@ -37,7 +37,7 @@ struct python_dict {
 	uint64_t keys;
 	uint64_t entries;
 	uint64_t values;                   /* 0: values are in the entries */
-	uint32_t count;                    /* of entries, also free ones */
+	uint32_t count;                    /* entries, also free ones */
 	uint32_t stride, key_at, value_at; /* in bytes, of an entry */
 };
 

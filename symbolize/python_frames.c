@@ -222,16 +222,54 @@ static inline __attribute__((always_inline)) bool load_anchor(const struct pytho
 	       (load(memory, direct, thread + o->thread_anchor, anchor, 8) && is_object(*anchor));
 }
 
+/* Calls that a walk finds. */
+struct seen_calls {
+	const struct python_methods *methods;
+	struct python_call *list; /* NULL: they are only hashed */
+	uint32_t count, max;
+};
+
+static bool is_method(const struct python_methods *methods, uint64_t code)
+{
+	for (uint32_t i = 0; i < PYTHON_METHODS_MAX; i++) {
+		uint64_t known = atomic_load_explicit(&methods->codes[i], memory_order_relaxed);
+
+		if (!known)
+			return false;
+		if (known == code)
+			return true;
+	}
+	return false;
+}
+
+/* Notes a frame if it is a call. Returns false after the last one that is wanted. */
+static inline __attribute__((always_inline)) bool note_call(struct seen_calls *seen,
+							    const struct python_offsets *o,
+							    uint64_t frame, uint64_t code,
+							    uint32_t index, uint64_t *hash)
+{
+	uint64_t object;
+
+	if (likely(!is_method(seen->methods, code)))
+		return true;
+	load(NULL, true, frame + o->frame_locals, &object, sizeof(object));
+	object = untagged(object);
+	*hash = hash_step(*hash, object, index);
+	if (seen->list)
+		seen->list[seen->count++] = (struct python_call){object, index};
+	return !seen->list || seen->count < seen->max;
+}
+
 /*
  * Reads the frames from `at` on into `stack`. Without `stack`, continues `hash` with as many frames
  * as a stack would have, and returns it. Always inlined; `direct`, `is_shimmed`, `needs_marks` and
- * the presence of `stack` are constants. `is_shimmed`: the form is PYTHON_FRAME_SHIM, whose frames
- * have an owner and whose code has a version.
+ * the presence of `stack` and `seen` are constants. `is_shimmed`: the form is PYTHON_FRAME_SHIM,
+ * whose frames have an owner and whose code has a version.
  */
 static inline __attribute__((always_inline)) uint64_t
 walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool needs_marks,
      const struct python_offsets *o, uint64_t at, uint64_t anchor, uint32_t limit,
-     struct python_stack *stack, uint64_t hash, bool lines)
+     struct python_stack *stack, struct seen_calls *seen, uint64_t hash, bool lines)
 {
 	struct last_file last = {0};
 	struct python_frame read;
@@ -281,6 +319,8 @@ walk(const struct python_memory *memory, bool direct, bool is_shimmed, bool need
 			stack->count = count;
 		else
 			hash = python_frame_hash_number(hash, f, lines);
+		if (seen && !note_call(seen, o, frame, f->code, count - 1, &hash))
+			return hash;
 	}
 	return hash;
 }
@@ -297,7 +337,8 @@ static inline __attribute__((always_inline)) void read_stack(const struct python
 	stack->is_whole = false;
 	if (load_innermost(memory, direct, o, thread, &at) &&
 	    load_anchor(memory, direct, o, thread, &anchor))
-		walk(memory, direct, false, needs_marks, o, at, anchor, limit, stack, 0, false);
+		walk(memory, direct, false, needs_marks, o, at, anchor, limit, stack, NULL, 0,
+		     false);
 }
 
 void python_frames_read(const struct python_memory *memory, const struct python_offsets *offsets,
@@ -341,9 +382,31 @@ __attribute__((hot)) uint64_t python_frames_hash(const struct python_offsets *of
 {
 	if (likely(offsets->frame_form == PYTHON_FRAME_SHIM && !lines))
 		return walk(NULL, true, true, false, offsets, innermost, 0, PYTHON_FRAMES_MAX, NULL,
-			    hash, false);
-	return walk(NULL, true, false, false, offsets, innermost, 0, PYTHON_FRAMES_MAX, NULL, hash,
-		    lines);
+			    NULL, hash, false);
+	return walk(NULL, true, false, false, offsets, innermost, 0, PYTHON_FRAMES_MAX, NULL, NULL,
+		    hash, lines);
+}
+
+__attribute__((hot)) uint64_t python_frames_hash_calls(const struct python_offsets *offsets,
+						       uint64_t innermost, bool lines,
+						       const struct python_methods *methods,
+						       uint64_t hash)
+{
+	struct seen_calls seen = {.methods = methods};
+
+	return walk(NULL, true, false, false, offsets, innermost, 0, PYTHON_FRAMES_MAX, NULL, &seen,
+		    hash, lines);
+}
+
+uint32_t python_frames_calls(const struct python_offsets *offsets, uint64_t innermost,
+			     const struct python_methods *methods, struct python_call *list,
+			     uint32_t max)
+{
+	struct seen_calls seen = {.methods = methods, .list = list, .max = max};
+
+	walk(NULL, true, false, false, offsets, innermost, 0, PYTHON_FRAMES_MAX, NULL, &seen, 0,
+	     false);
+	return seen.count;
 }
 
 /* ---- texts ---- */

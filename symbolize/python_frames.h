@@ -10,6 +10,7 @@
 #ifndef SYMBOLIZE_PYTHON_FRAMES_H
 #define SYMBOLIZE_PYTHON_FRAMES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,6 +100,39 @@ uint64_t python_frames_innermost(const struct python_offsets *offsets, uint64_t 
  */
 uint64_t python_frames_hash(const struct python_offsets *offsets, uint64_t innermost, bool lines,
 			    uint64_t hash);
+
+/* Code objects whose first argument counts: methods whose object tells more than their code. */
+#define PYTHON_METHODS_MAX 4u
+struct python_methods {
+	_Atomic uint64_t codes[PYTHON_METHODS_MAX]; /* 0: free, as all after it */
+};
+
+/* A call of such a method. */
+struct python_call {
+	uint64_t object; /* address of the first argument; it may be 0 */
+	uint32_t frame;  /* index among the frames that python_frames_read reads */
+};
+
+#define PYTHON_CALLS_MAX 64u
+struct python_calls {
+	uint32_t count;
+	struct python_call list[PYTHON_CALLS_MAX]; /* innermost first */
+};
+
+/*
+ * Does as python_frames_hash, and continues the hash with the objects of calls, too. Needs no
+ * callback.
+ */
+uint64_t python_frames_hash_calls(const struct python_offsets *offsets, uint64_t innermost,
+				  bool lines, const struct python_methods *methods, uint64_t hash);
+
+/*
+ * Lists the calling thread's calls, the innermost first, up to `max`. Returns their number. Needs
+ * no callback.
+ */
+uint32_t python_frames_calls(const struct python_offsets *offsets, uint64_t innermost,
+			     const struct python_methods *methods, struct python_call *list,
+			     uint32_t max);
 
 /*
  * Key of a str, or bytes: its stored hash, after the length in all versions (PyASCIIObject and

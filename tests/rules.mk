@@ -130,7 +130,7 @@ $(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
 # What they call, built once with clang and its sanitizers: the readers of foreign files, the pipe and the collecting
 # side that it writes to, results and all that writes them, the command line. Only what a fuzzer refers to is linked in.
 FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/run/trace_reader.c profiler/attach/notices.c \
-	$(addprefix cupti_trace/wire/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_fields.c gpu_wire_scan.c work_tally.c) cupti_trace/hw/cubin_lines.c \
+	$(addprefix cupti_trace/wire/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_fields.c gpu_wire_scan.c work_tally.c) cupti_trace/hw/cubin_lines.c cupti_trace/python/module_tree.c \
 	$(wildcard $(addprefix profiler/,base/*.c join/*.c cpu/*.c addons/*.c model/*.c tables/*.c shape/*.c findings/*.c formats/*.c web/*.c send/*.c output/*.c report/*.c)) \
 	$(addprefix profiler/commands/,options.c option_rules.c option_table.c option_values.c slips.c output_name.c help.c completion.c gate.c)
 FUZZED_OBJ := $(FUZZED_SRC:%.c=$(FUZZ_DIR)/of/%.o)

@@ -12,6 +12,7 @@
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/loader_count.h"
 #include "cupti_trace/launch/async_parent.h"
+#include "cupti_trace/launch/layers.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/stack_cache.h"
 #include "cupti_trace/launch/torch_operators.h"
@@ -65,19 +66,23 @@ struct captured {
 	uint64_t sps[UNWIND_MAX_FRAMES]; /* set if there are Python frames or ranges */
 	struct python_stack python;
 	struct nvtx_ranges ranges;
+	struct layers layers;
 	uint32_t handed_from; /* stack id of the thread that waits for this one; 0: none */
 };
 
+#define LAYER_TABLES 16u /* tables of a thread whose stacks have layers: there are many more */
+
 /* A thread's recent stacks, freed at its end. */
 struct thread_cache {
-	struct stack_cache recent;
 	bool is_capturing; /* `captured` is in use; few of its pages ever are */
 	struct captured captured;
+	struct stack_cache recent[]; /* a power of two; the hash tells which */
 };
 static __thread struct launch_stack_thread {
 	struct thread_cache *cache;
 	struct unwind_cache_thread *unwinding; /* NULL without a cache */
 	uint32_t generation;                   /* generation of the members above */
+	uint32_t mask;                         /* number of the cache's tables, less one */
 	/* at most one is set; both live until the thread ends */
 	struct async_parent_worker *worker;
 	struct async_parent_launcher *launcher;
@@ -104,20 +109,23 @@ static void make_key(void)
 /* Allocates the thread's cache; NULL when out of memory. */
 static __attribute__((noinline)) struct thread_cache *make_cache(void)
 {
+	size_t tables = layers_are_followed() ? LAYER_TABLES : 1, size;
 	struct thread_cache *cache = NULL;
 
+	size = tables * sizeof(*cache->recent);
 	pthread_once(&once, make_key);
 	if (has_key)
-		cache = aligned_alloc(64, sizeof(*cache));
+		cache = aligned_alloc(64, sizeof(*cache) + size);
 	if (!cache)
 		return NULL;
-	memset(&cache->recent, 0, sizeof(cache->recent));
+	memset(cache->recent, 0, size);
 	cache->is_capturing = false;
 	if (pthread_setspecific(thread_end, cache) != 0) {
 		free(cache);
 		return NULL;
 	}
 	own.cache = cache;
+	own.mask = (uint32_t)tables - 1;
 	own.unwinding = unwind_cache_thread();
 	own.worker = async_parent_worker_new();
 	return cache;
@@ -178,6 +186,7 @@ void launch_stack_start_over(void)
 	forget_stacks();
 	code_map_expire(&table.map);
 	python_stack_start_over();
+	nvtx_names_start_over();
 	pthread_mutex_unlock(&table.lock);
 }
 
@@ -356,9 +365,9 @@ static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 	/* without an order, the frames below the Python frames are unknown */
 	base = is_ordered ? add_base(frames, event.stack.count, stack->native.is_whole && !is_cut)
 			  : 0;
-	if (stack->ranges.count > 0)
-		event.stack.count = nvtx_insert(sink, &stack->ranges, first, origins, frames,
-						event.stack.count, &is_cut);
+	if (stack->ranges.count > 0 || stack->layers.count > 0)
+		event.stack.count = nvtx_insert(sink, &stack->ranges, &stack->layers, first,
+						origins, frames, event.stack.count, &is_cut);
 	for (uint32_t i = 0; i < event.stack.count; i++)
 		if (frames[i].kind == GPU_FRAME_RETURN)
 			find_code(sink, frames[i].value - 1);
@@ -407,6 +416,8 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 	h = python_stack_hash(h, &stack->python);
 	if (stack->ranges.count > 0)
 		h = nvtx_hash(h, &stack->ranges);
+	if (stack->layers.count > 0)
+		h = layers_hash(h, &stack->layers);
 	if (own.worker)
 		h = hash_step(h, stack->handed_from, async_parent_worker_number(own.worker));
 	return h ? h : 1;
@@ -421,6 +432,23 @@ static uint64_t hash_recognized(uint64_t words, uint64_t python, const char *fun
 {
 	return hash_step(words ^ python, (uint64_t)(uintptr_t)function,
 			 1 | (uint64_t)handed_from << 32);
+}
+
+/* Returns the number that hashes of the calling thread's Python frames begin with. */
+static inline uint64_t python_seed(uint64_t ranges)
+{
+	return hash_seed.first ^ ranges ^
+	       atomic_load_explicit(&layers_epoch, memory_order_relaxed) << 32;
+}
+
+/* Hashes the Python frames that were read, as find_stack does without reading them. */
+static uint64_t hash_python(uint64_t ranges, const struct python_stack *stack)
+{
+	uint64_t innermost = layers_are_followed() ? python_stack_innermost() : 0;
+	bool by_instruction = ranges & NVTX_BY_INSTRUCTION;
+
+	return innermost ? python_stack_hash_from(innermost, python_seed(ranges), by_instruction)
+			 : python_stack_hash_numbers(python_seed(ranges), stack, by_instruction);
 }
 
 /* ---- capturing ---- */
@@ -446,9 +474,9 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	stack->handed_from = site->handed_from;
 	stack->ranges.count = 0;
 	unwind_from(site->frame, &stack->native, has_python || ranges ? stack->sps : NULL);
-	stack->python.count = 0;
-	if (has_python)
-		python_stack_read(sink, &stack->python);
+	stack->python.count = stack->layers.count = 0;
+	if (has_python && python_stack_read(sink, &stack->python) && layers_are_followed())
+		layers_read(&stack->layers);
 	if (ranges && stack->native.count > 0)
 		nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
 	if (stack->native.count == 0)
@@ -458,16 +486,15 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	hash = hash_stack(site->function, stack);
 	if (!cache)
 		return find_id(sink, hash, site->function, stack);
-	if (!stack_cache_find(&cache->recent, hash, &id)) {
+	if (!stack_cache_find(&cache->recent[hash & own.mask], hash, &id)) {
 		id = find_id(sink, hash, site->function, stack);
-		stack_cache_keep(&cache->recent, hash, id);
+		stack_cache_keep(&cache->recent[hash & own.mask], hash, id);
 	}
 	if (stack->native.words) {
-		hash = python_stack_hash_numbers(hash_seed.first ^ ranges, &stack->python,
-						 ranges & NVTX_BY_INSTRUCTION);
+		hash = hash_python(ranges, &stack->python);
 		hash = hash_recognized(stack->native.words, hash, site->function,
 				       stack->handed_from);
-		stack_cache_keep(&cache->recent, hash, id);
+		stack_cache_keep(&cache->recent[hash & own.mask], hash, id);
 	}
 	return id;
 }
@@ -484,14 +511,17 @@ capture_on_stack(struct sink *sink, const struct site *site, struct thread_cache
 static __attribute__((noinline)) uint32_t
 capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache *cache)
 {
-	uint32_t id;
+	uint32_t id, methods;
 
 	atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
 	if (!cache || cache->is_capturing)
 		return capture_on_stack(sink, site, cache);
 	cache->is_capturing = true;
 	atomic_signal_fence(memory_order_acq_rel);
+	methods = python_stack_methods();
 	id = capture_into(&cache->captured, sink, site, cache);
+	if (layers_are_followed() && python_stack_methods() != methods)
+		id = capture_into(&cache->captured, sink, site, cache); /* calls are known now */
 	atomic_signal_fence(memory_order_acq_rel);
 	cache->is_capturing = false;
 	return id;
@@ -522,7 +552,7 @@ static void send_waiter(struct sink *sink, uint32_t id, const struct async_paren
 	}
 	is_cut |= count < stack->python.count + natives;
 	if (stack->ranges.count > 0)
-		count = nvtx_insert(sink, &stack->ranges, 0, origins, frames, count, &is_cut);
+		count = nvtx_insert(sink, &stack->ranges, NULL, 0, origins, frames, count, &is_cut);
 	event.stack.count = count;
 	event.stack.id = id;
 	event.stack.function = "";
@@ -560,15 +590,14 @@ recognize_again(struct launch_stack_thread *me, struct thread_cache *cache, cons
 		uint64_t python, uint32_t *id)
 {
 	const struct known_stack *found = NULL;
-	uint64_t words;
+	uint64_t words, hash;
 
 	for (uint32_t wrong = 1; !found; wrong++) {
 		words = unwind_recognize(me->unwinding, site->frame, wrong);
 		if (!words)
 			return NULL;
-		found = stack_cache_find(
-			&cache->recent,
-			hash_recognized(words, python, site->function, site->handed_from), id);
+		hash = hash_recognized(words, python, site->function, site->handed_from);
+		found = stack_cache_find(&cache->recent[hash & me->mask], hash, id);
 	}
 	unwind_recognized_again(me->unwinding, site->frame);
 	return found;
@@ -579,7 +608,7 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 				  const char *function, const void *frame, uint32_t context)
 {
 	struct thread_cache *cache = likely(me->cache) ? me->cache : make_cache();
-	uint64_t words, python = hash_seed.first, innermost = 0, ranges = 0;
+	uint64_t words, python, hash, innermost = 0, ranges = 0;
 	uint32_t now, handed_from = 0;
 	const struct known_stack *found;
 	uint32_t id;
@@ -591,7 +620,7 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 		return capture_by_walk(sink, &(struct site){function, frame, 0}, NULL);
 	now = atomic_load_explicit(&generation, memory_order_relaxed);
 	if (unlikely(me->generation != now)) {
-		memset(cache, 0, sizeof(*cache));
+		memset(cache->recent, 0, (me->mask + 1) * sizeof(*cache->recent));
 		me->generation = now;
 	}
 	if (unlikely(me->worker))
@@ -600,13 +629,13 @@ static inline uint32_t find_stack(struct launch_stack_thread *me, struct sink *s
 		innermost = python_stack_innermost();
 	if (nvtx_has_open())
 		ranges = nvtx_recognize(frame);
-	python ^= ranges;
+	python = python_seed(ranges);
 	words = unwind_recognize(me->unwinding, frame, 0);
 	if (likely(words) && likely(innermost))
 		python = python_stack_hash_from(innermost, python, ranges & NVTX_BY_INSTRUCTION);
 	if (likely(words) && likely(python)) {
-		found = stack_cache_find(
-			&cache->recent, hash_recognized(words, python, function, handed_from), &id);
+		hash = hash_recognized(words, python, function, handed_from);
+		found = stack_cache_find(&cache->recent[hash & me->mask], hash, &id);
 		if (unlikely(!found))
 			found = recognize_again(me, cache,
 						&(struct site){function, frame, handed_from},

@@ -623,15 +623,48 @@ static uint32_t find_position(const struct python_merged *origins, uint32_t coun
 	return i;
 }
 
-uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges, uint32_t first,
+/* Names to insert, the outermost first, each before a frame. */
+struct insertions {
+	uint32_t count;
+	struct {
+		uint32_t name, position;
+	} list[NVTX_DEPTH_MAX + PYTHON_CALLS_MAX];
+};
+
+static void insert_name(struct insertions *in, uint32_t name, uint32_t position)
+{
+	in->list[in->count].name = name;
+	in->list[in->count++].position = position;
+}
+
+/*
+ * Adds the calls of modules down to a position. A call is outside of ranges at its position.
+ * Returns the number of calls that were added so far.
+ */
+static uint32_t insert_layers(struct insertions *in, const struct layers *layers, uint32_t next,
+			      uint32_t down_to, const struct python_merged *origins, uint32_t count)
+{
+	for (; layers && next < layers->count; next++) {
+		uint32_t at = find_position(origins, count, UINT32_MAX, layers->open[next].python);
+
+		if (at < down_to)
+			break;
+		insert_name(in, layers->open[next].name, at);
+	}
+	return next;
+}
+
+uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges,
+		     const struct layers *layers, uint32_t first,
 		     const struct python_merged *origins, struct gpu_event_frame *frames,
 		     uint32_t count, bool *is_cut)
 {
 	/* not on the program's stacks, which may be small */
-	static struct gpu_event_frame out[GPU_STACK_MAX_FRAMES + NVTX_DEPTH_MAX];
-	static uint32_t positions[NVTX_DEPTH_MAX];
-	uint32_t position = count, n = 0, next = ranges->count;
+	static struct gpu_event_frame out[GPU_STACK_MAX_FRAMES + NVTX_DEPTH_MAX + PYTHON_CALLS_MAX];
+	static struct insertions in;
+	uint32_t position = count, n = 0, next_layer = 0;
 
+	in.count = 0;
 	for (uint32_t i = 0; i < ranges->count; i++) {
 		uint32_t native = ranges->open[i].native;
 		uint32_t at = find_position(origins, count, native > first ? native - first : 0,
@@ -639,11 +672,13 @@ uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges, uint32
 
 		/* never outside of a range that was opened before */
 		position = at < position ? at : position;
-		positions[i] = position;
+		next_layer = insert_layers(&in, layers, next_layer, position, origins, count);
+		insert_name(&in, ranges->open[i].name, position);
 	}
+	insert_layers(&in, layers, next_layer, 0, origins, count);
 	for (uint32_t i = 0; i <= count; i++) {
-		for (; next > 0 && positions[next - 1] == i; next--) {
-			uint32_t name = ranges->open[next - 1].name;
+		for (; in.count > 0 && in.list[in.count - 1].position == i; in.count--) {
+			uint32_t name = in.list[in.count - 1].name;
 
 			nvtx_name_send(sink, name);
 			out[n++] = (struct gpu_event_frame){.kind = GPU_FRAME_NVTX, .value = name};

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/core/hot_path.h"
+#include "cupti_trace/launch/layers.h"
 #include "cupti_trace/launch/nvtx_names.h"
 #include "cupti_trace/python/python_stack.h"
 #include "cupti_trace/unwind/unwind_thread.h"
@@ -128,12 +129,14 @@ uint64_t nvtx_recognize(const void *frame);
 uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges);
 
 /*
- * Inserts the ranges into `count` frames and sends their names. origins[] holds the source of each
+ * Inserts the ranges, and the calls of `layers` if it is not NULL, into `count` frames and sends
+ * their names. origins[] holds the source of each
  * frame, with native indices less `first`, the number of native frames left out. Returns the number
  * of frames, up to GPU_STACK_MAX_FRAMES; *is_cut is set if there were more. Not thread-safe: the
  * caller locks.
  */
-uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges, uint32_t first,
+uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges,
+		     const struct layers *layers, uint32_t first,
 		     const struct python_merged *origins, struct gpu_event_frame *frames,
 		     uint32_t count, bool *is_cut);
 

@@ -265,6 +265,12 @@ void nvtx_names_forget(void)
 	pthread_mutex_unlock(&table.lock);
 }
 
+void nvtx_names_start_over(void)
+{
+	for (uint32_t i = 0; i < sizeof(table.names) / sizeof(*table.names) && table.count; i++)
+		table.names[i].sent = false;
+}
+
 void nvtx_names_in_child(void)
 {
 	pthread_mutex_init(&table.lock, NULL);

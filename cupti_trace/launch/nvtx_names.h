@@ -65,6 +65,9 @@ void nvtx_names_forget(void);
 /* Makes the names usable in a child of fork, whichever thread was adding one. */
 void nvtx_names_in_child(void);
 
+/* Has all names sent again. Called by the thread that sends. */
+void nvtx_names_start_over(void);
+
 /* Sends the name of an id, unless it was sent. */
 void nvtx_name_send(struct sink *sink, uint32_t id);
 

@@ -16,15 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cupti_trace/core/guest.h"
-#include "cupti_trace/core/settings.h"
+#include "cupti_trace/launch/layers.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/unwind/unwind_thread.h"
 
 #define LIBRARY "/libtorch_cpu.so"
 #define ENGINE "autograd::engine::evaluate_function: "
-#define TABLE (1u << 16) /* forward operators of the process that are known */
-#define NAME_BITS 16     /* bits of an entry that hold a name */
+#define OPTIMIZER "Optimizer." /* "Optimizer.step#AdamW.step", "Optimizer.zero_grad#..." */
+#define TABLE (1u << 16)       /* forward operators of the process that are known */
+#define NAME_BITS 16           /* bits of an entry that hold a name */
 
 /* ---- PyTorch's interface (ATen/record_function.h) ---- */
 
@@ -77,11 +78,13 @@ static struct {
 	atomic_bool is_on;
 	char notice[128];
 	atomic_bool has_notice; /* it is to be sent */
+	struct torch_operators_options wanted;
 	const struct layout *layout;
 	name_function name;
 	thread_function thread;
-	/* by thread and sequence number of a forward operator: whose it is, and its name */
-	_Atomic uint64_t forward[TABLE];
+	/* by thread and sequence number of a forward operator: whose it is, and a name */
+	_Atomic uint64_t forward[TABLE]; /* the operator's */
+	_Atomic uint64_t layers[TABLE];  /* its layer's, or 0 */
 } torch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Notes why operators are not shown. */
@@ -100,6 +103,11 @@ static __attribute__((format(printf, 1, 2))) void give_up(const char *format, ..
 	guest_leave(&guest);
 }
 
+void torch_operators_follow(const struct torch_operators_options *options)
+{
+	torch.wanted = *options;
+}
+
 #ifdef __x86_64__
 
 /* ---- operators ---- */
@@ -113,31 +121,32 @@ static uint64_t read_member(const void *operation, uint32_t offset)
 }
 
 /*
- * Returns the table's entry for an operator, and sets the part of its value that says whose it is.
+ * Returns a table's entry for an operator, and sets the part of its value that says whose it is.
  * Neighbours in a sequence have entries side by side.
  */
-static _Atomic uint64_t *forward_entry(uint64_t thread, uint64_t sequence, uint64_t *owner)
+static _Atomic uint64_t *forward_entry(_Atomic uint64_t *names, uint64_t thread, uint64_t sequence,
+				       uint64_t *owner)
 {
 	uint64_t mixed = sequence + thread * UINT64_C(0x9e3779b97f4a7c15);
 
 	*owner = (mixed ^ thread << 32) / TABLE << NAME_BITS;
-	return &torch.forward[mixed % TABLE];
+	return &names[mixed % TABLE];
 }
 
-static void note_forward(uint64_t thread, uint64_t sequence, uint32_t name)
+static void note_forward(_Atomic uint64_t *names, uint64_t thread, uint64_t sequence, uint32_t name)
 {
 	uint64_t owner;
-	_Atomic uint64_t *entry = forward_entry(thread, sequence, &owner);
+	_Atomic uint64_t *entry = forward_entry(names, thread, sequence, &owner);
 
 	atomic_store_explicit(entry, owner | name, memory_order_relaxed);
 }
 
-/* Returns the name of a forward operator; 0: unknown. */
-static uint32_t find_forward(uint64_t thread, uint64_t sequence)
+/* Returns the name that was noted for a forward operator; 0: unknown. */
+static uint32_t find_forward(_Atomic uint64_t *names, uint64_t thread, uint64_t sequence)
 {
 	uint64_t owner;
-	uint64_t value =
-		atomic_load_explicit(forward_entry(thread, sequence, &owner), memory_order_relaxed);
+	uint64_t value = atomic_load_explicit(forward_entry(names, thread, sequence, &owner),
+					      memory_order_relaxed);
 
 	return value >> NAME_BITS == owner >> NAME_BITS
 		       ? (uint32_t)(value & ((1u << NAME_BITS) - 1))
@@ -152,7 +161,7 @@ _Static_assert(NVTX_TOO_MANY < 1u << NAME_BITS, "each name fits");
  */
 struct scope_context {
 	void (*const *functions)(void *self);
-	uint64_t range;
+	uint64_t layer, range; /* 0: none */
 };
 
 static void destroy(void *self)
@@ -162,47 +171,86 @@ static void destroy(void *self)
 
 static void (*const scope_functions[])(void *self) = {destroy, free};
 
+/* The ranges of an operator, the outermost first. 0: none. */
+struct names {
+	uint32_t layer, forward, domain, name;
+};
+
 /*
- * Opens a range for a scope of the heap, which any thread may end. Returns its context; NULL: it is
+ * Opens ranges for a scope of the heap, which any thread may end. Returns its context; NULL: it is
  * not followed.
  */
-static struct scope_context *open_scope(uint32_t domain, uint32_t name)
+static struct scope_context *open_scope(const struct names *n)
 {
+	uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
 	struct scope_context *context = malloc(sizeof(*context));
 
 	if (!context)
 		return NULL;
 	context->functions = scope_functions;
-	context->range = nvtx_start(domain, name, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+	context->layer = n->layer ? nvtx_start(NVTX_LAYERS, n->layer, sp) : 0;
+	context->range = n->name ? nvtx_start(n->domain, n->name, sp) : 0;
 	return context;
+}
+
+/* Finds the forward operator of a function of the backward pass, or notes one. */
+static void look_forward(const void *operation, enum scope scope, struct names *n)
+{
+	uint64_t sequence = read_member(operation, torch.layout->sequence);
+	uint64_t thread =
+		read_member(operation, scope == SCOPE_BACKWARD ? torch.layout->forward_thread
+							       : torch.layout->thread);
+
+	if (sequence == UINT64_MAX)
+		return;
+	if (scope == SCOPE_FUNCTION && torch.wanted.operators)
+		note_forward(torch.forward, thread, sequence, n->name);
+	if (scope == SCOPE_FUNCTION && torch.wanted.layers)
+		note_forward(torch.layers, thread, sequence, layers_current());
+	if (scope == SCOPE_BACKWARD && torch.wanted.operators)
+		n->forward = find_forward(torch.forward, thread, sequence);
+	if (scope == SCOPE_BACKWARD && torch.wanted.layers)
+		n->layer = find_forward(torch.layers, thread, sequence);
+}
+
+/* Returns an operator's names; no layer and no name: nothing is to be shown. */
+static struct names names_of(const void *operation, enum scope scope)
+{
+	struct names n = {.domain = scope == SCOPE_USER ? 0 : NVTX_OPERATORS};
+	const char *text =
+		torch.wanted.operators || scope == SCOPE_USER ? torch.name(operation) : NULL;
+
+	/* around each function of the backward pass, with its name: says nothing more */
+	if (text && strncmp(text, ENGINE, sizeof(ENGINE) - 1) == 0)
+		return n;
+	if (text && torch.wanted.operators)
+		n.name = nvtx_name(n.domain, text, 0);
+	if (text && torch.wanted.layers && scope == SCOPE_USER &&
+	    strncmp(text, OPTIMIZER, sizeof(OPTIMIZER) - 1) == 0)
+		n.layer = nvtx_name(NVTX_LAYERS, "optimizer", 0);
+	if (text || !torch.wanted.operators)
+		look_forward(operation, scope, &n);
+	return n;
 }
 
 /* Opens the ranges of an operator. Returns a context for its end, or NULL. */
 static struct scope_context *open_operator(const void *operation)
 {
 	enum scope scope = (enum scope)(read_member(operation, torch.layout->scope) & 0xff);
-	uint64_t sequence = read_member(operation, torch.layout->sequence);
-	uint64_t thread = read_member(operation, torch.layout->thread);
 	uint64_t address = (uint64_t)(uintptr_t)operation;
-	uint32_t domain = scope == SCOPE_USER ? 0 : NVTX_OPERATORS, forward = 0;
-	const char *text = torch.name(operation);
-	uint32_t name;
+	struct names n = names_of(operation, scope);
 
-	/* around each function of the backward pass, with its name: says nothing more */
-	if (!text || strncmp(text, ENGINE, sizeof(ENGINE) - 1) == 0)
+	if (!n.name && !n.layer)
 		return NULL;
-	name = nvtx_name(domain, text, 0);
-	if (scope == SCOPE_BACKWARD && sequence != UINT64_MAX)
-		forward = find_forward(read_member(operation, torch.layout->forward_thread),
-				       sequence);
-	else if (scope == SCOPE_FUNCTION && sequence != UINT64_MAX)
-		note_forward(thread, sequence, name);
 	if (scope == SCOPE_USER && !unwind_is_on_stack(address))
-		return open_scope(domain, name);
+		return open_scope(&n);
 	nvtx_close_at(address);
-	if (forward)
-		nvtx_open_at(NVTX_OPERATORS, forward, address);
-	nvtx_open_at(domain, name, address);
+	if (n.layer)
+		nvtx_open_at(NVTX_LAYERS, n.layer, address);
+	if (n.forward)
+		nvtx_open_at(NVTX_OPERATORS, n.forward, address);
+	if (n.name)
+		nvtx_open_at(n.domain, n.name, address);
 	return NULL;
 }
 
@@ -224,10 +272,14 @@ static void **begin_operator(void **context, const void *operation)
 
 static void end_operator(const void *operation, void *context)
 {
-	if (context)
-		nvtx_end(((struct scope_context *)context)->range);
-	else
+	const struct scope_context *scope = context;
+
+	if (!scope) {
 		nvtx_close_at((uint64_t)(uintptr_t)operation);
+		return;
+	}
+	nvtx_end(scope->range);
+	nvtx_end(scope->layer);
 }
 
 /* ---- finding PyTorch ---- */
@@ -387,7 +439,7 @@ void torch_operators_look(void)
 {
 	struct found *found;
 
-	if (atomic_load(&torch.is_decided) || !settings_config()->ops)
+	if (atomic_load(&torch.is_decided) || !(torch.wanted.operators || torch.wanted.layers))
 		return;
 	found = calloc(1, sizeof(*found)); /* large */
 	if (!found)
@@ -401,7 +453,8 @@ void torch_operators_look(void)
 
 void torch_operators_look(void)
 {
-	if (!settings_config()->ops || atomic_exchange(&torch.is_decided, true))
+	if (!(torch.wanted.operators || torch.wanted.layers) ||
+	    atomic_exchange(&torch.is_decided, true))
 		return;
 	give_up("PyTorch's operators are shown on x86-64 only");
 }

@@ -15,6 +15,7 @@
 #include "cupti_trace/launch/call_stats.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/launch/layers.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/launch/stack_sampling.h"
@@ -239,6 +240,7 @@ void *flusher_main(void *arg)
 		if (probes_on() != tracer->probes)
 			callback_serve(tracer, probes_on());
 		launch_stack_check_code(&tracer->sink);
+		layers_check();
 		stack_sampling_tick();
 		/* samples of single launches are many more */
 		if (tracer->config.stall_period &&

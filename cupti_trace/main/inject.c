@@ -47,9 +47,11 @@
 #include "cupti_trace/hw/pc_sampling.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/launch_stack.h"
+#include "cupti_trace/launch/layers.h"
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/launch/stack_sampling.h"
+#include "cupti_trace/launch/torch_operators.h"
 #include "cupti_trace/main/callback.h"
 #include "cupti_trace/main/flusher.h"
 #include "cupti_trace/main/outflow.h"
@@ -590,7 +592,11 @@ static void read_options(struct tracer *tracer)
 
 	*config = *settings_config();
 	python_stack_init(&(struct python_stack_options){.lines = config->python_lines,
-							 .keeps_native = config->native_python});
+							 .keeps_native = config->native_python,
+							 .modules = config->modules});
+	layers_follow(config->modules);
+	torch_operators_follow(&(struct torch_operators_options){
+		.operators = config->ops, .layers = config->modules && !tracer_is_late(tracer)});
 	if (!config->stacks)
 		config->max_overhead = 0;
 	if (config->max_overhead)

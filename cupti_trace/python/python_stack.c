@@ -37,6 +37,7 @@ static struct {
 	_Alignas(64) struct python_thread thread;
 	struct python_stack_options options;
 	struct python_interpreter interpreter;
+	struct python_methods methods;
 
 	pthread_mutex_t lock; /* held while looking and while reporting failures */
 	struct python_loop loop;
@@ -326,6 +327,10 @@ HOT_PATH uint64_t python_stack_hash_from(uint64_t innermost, uint64_t hash, bool
 {
 	if (unlikely(innermost == PYTHON_STACK_UNKNOWN))
 		return 0;
+	if (unlikely(python.options.modules))
+		return python_frames_hash_calls(&python.interpreter.offsets, innermost,
+						python.options.lines || has_places, &python.methods,
+						hash);
 	return python_frames_hash(&python.interpreter.offsets, innermost,
 				  python.options.lines || has_places, hash);
 }
@@ -357,6 +362,68 @@ uint64_t python_stack_hash_numbers(uint64_t hash, const struct python_stack *sta
 	return hash;
 }
 
+/* ---- calls of modules ---- */
+
+uint32_t python_stack_calls(struct python_call *list, uint32_t max)
+{
+	uint64_t innermost;
+
+	if (python_stack_methods() == 0)
+		return 0;
+	innermost = python_stack_innermost();
+	return innermost && innermost != PYTHON_STACK_UNKNOWN
+		       ? python_frames_calls(&python.interpreter.offsets, innermost,
+					     &python.methods, list, max)
+		       : 0;
+}
+
+uint32_t python_stack_methods(void)
+{
+	uint32_t count = 0;
+
+	while (count < PYTHON_METHODS_MAX &&
+	       atomic_load_explicit(&python.methods.codes[count], memory_order_relaxed))
+		count++;
+	return count;
+}
+
+/* Notes a code object if it is torch.nn.Module._wrapped_call_impl (since PyTorch 2.1). */
+static void note_method(uint64_t address, const struct python_code *code)
+{
+	static const char file[] = "torch/nn/modules/module.py";
+	size_t length = strlen(code->path), suffix = sizeof(file) - 1;
+
+	if (!python.options.modules || strcmp(code->name, "_wrapped_call_impl") != 0 ||
+	    length < suffix || strcmp(code->path + length - suffix, file) != 0)
+		return;
+	for (uint32_t i = 0; i < PYTHON_METHODS_MAX; i++) {
+		uint64_t free = 0;
+
+		if (atomic_compare_exchange_strong(&python.methods.codes[i], &free, address) ||
+		    free == address)
+			return;
+	}
+}
+
+void python_stack_find_methods(struct python_stack *room)
+{
+	struct python_code code;
+
+	if (python_stack_methods() > 0 || !python_stack_read(NULL, room))
+		return;
+	for (uint32_t i = 0; i < room->count; i++)
+		if (python_code_read(&safe_memory, &python.interpreter.offsets,
+				     &python.interpreter.types, room->frames[i].code, &code) == 0)
+			note_method(room->frames[i].code, &code);
+}
+
+bool python_stack_reader(struct python_reader *reader)
+{
+	*reader = (struct python_reader){&safe_memory, &python.interpreter.offsets,
+					 &python.interpreter.types};
+	return python_stack_interpreter() && !guest_is_sandboxed();
+}
+
 /* ---- code objects ---- */
 
 /*
@@ -376,6 +443,7 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 	    python_code_read(&safe_memory, &python.interpreter.offsets, &python.interpreter.types,
 			     f->code, &code) != 0)
 		return 0;
+	note_method(f->code, &code);
 	new.is_internal = code.is_internal;
 	if (record_add(&known, &new.key, &new) == RECORD_NONE)
 		return 0;

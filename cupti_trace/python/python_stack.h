@@ -21,12 +21,14 @@
 #include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/sink.h"
 #include "cupti_trace/unwind/unwind_thread.h"
+#include "symbolize/python_dict.h"
 #include "symbolize/python_frames.h"
 #include "symbolize/python_merge.h"
 
 struct python_stack_options {
 	bool lines;        /* frames with line numbers */
 	bool keeps_native; /* the interpreter's own frames stay */
+	bool modules; /* calls of PyTorch's modules are found, and count in hashes by numbers */
 };
 
 /* Initialises; call once, before anything else. */
@@ -74,6 +76,27 @@ const struct python_interpreter *python_stack_interpreter(void);
  * Returns the calling thread's PyThreadState; 0: it has none. Call only if there is an interpreter.
  */
 uint64_t python_stack_thread(void);
+
+/*
+ * Lists the calls of PyTorch's modules in the calling thread's stack, the innermost first, up to
+ * `max`. Returns their number. Finds none before python_stack_methods() is above 0, nor before
+ * python_stack_read has read a stack.
+ */
+uint32_t python_stack_calls(struct python_call *list, uint32_t max);
+
+/* Returns the number of code objects that call modules. It grows when one is sent. */
+uint32_t python_stack_methods(void);
+
+/*
+ * Looks for such code objects in the calling thread's stack, unless one is known. Slow.
+ */
+void python_stack_find_methods(struct python_stack *room);
+
+/*
+ * Sets a reader of the process's objects. Returns false if there is no interpreter, or a seccomp
+ * filter may end the program for reading memory.
+ */
+bool python_stack_reader(struct python_reader *reader);
 
 /* Continues a hash with the names of the stack's code, which identify the stack. */
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);

@@ -33,6 +33,7 @@
 	X(devices, "devices")               /* devices and contexts are described */         \
 	X(nvtx, "nvtx")                     /* NVTX ranges are frames of launch stacks */    \
 	X(ops, "ops")                       /* PyTorch operators are frames, too */          \
+	X(modules, "modules")               /* PyTorch modules are frames, too */            \
 	X(python_lines, "python-lines")     /* Python frames have line numbers */            \
 	X(native_python, "native-python")   /* the interpreter's own frames stay */          \
 	X(exact_stalls, "exact-stalls")     /* PC samples have their launch's id */          \

@@ -28,6 +28,7 @@ struct measure {
 	bool native_python;    /* keep frames of the interpreter itself */
 	bool nvtx;             /* NVTX ranges as frames of launch stacks */
 	bool ops;              /* PyTorch's operators as frames of launch stacks */
+	bool modules;          /* PyTorch's modules as frames of launch stacks */
 	bool thread_origin;    /* put threads below the stacks that created them */
 	bool wall;             /* include time off the CPU */
 	bool kernel_waits;     /* `wall` with kernel functions */

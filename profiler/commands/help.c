@@ -125,7 +125,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  sudo profile -o train.html \"$(command -v python3)\" train.py\n"
 		 "sudo resets PATH, so let your shell resolve the interpreter.",
 		 "NVTX ranges of torch.cuda.nvtx are shown with --nvtx, PyTorch's operators with "
-		 "--ops."},
+		 "--ops, the layers of its models with --modules."},
 	[TOPIC_PRIVILEGE] = {"Privilege", "Privilege",
 			     "GPU time needs none. CPU samples with kernel frames and Python "
 			     "functions need sudo, or CAP_BPF and CAP_PERFMON; without, samples of "

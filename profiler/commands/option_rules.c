@@ -92,7 +92,7 @@ static const struct option_rule rules[] = {
 	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED), "keeps a run from its command's start",
 	     OPT_RECORD),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_UPROBES), "needs launch stacks taken in the process",
-	     OPT_NVTX, OPT_OPS, OPT_RANGE, OPT_MAX_OVERHEAD),
+	     OPT_NVTX, OPT_OPS, OPT_MODULES, OPT_RANGE, OPT_MAX_OVERHEAD),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_CPU_ONLY), "needs GPU time", OPT_METRICS, OPT_WAITS,
 	     OPT_API, OPT_ALLOC, OPT_STALLS, OPT_IDLE, OPT_PROMETHEUS, OPT_OTLP),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_KERNELS_ONLY), "counts what that leaves out", OPT_ALLOC,

@@ -204,6 +204,10 @@ const struct option_entry option_table[] = {
 	 HELP("show PyTorch's operators as frames of launch stacks",
 	      "As op:aten::addmm; those of the backward pass inside the forward operator that made "
 	      "them, and record_function scopes as NVTX ranges.")},
+	{OPTION(OPT_MODULES, "modules", TOPIC_GPU), FLAG(run.measure.modules), .is_of_run = true,
+	 HELP("show PyTorch's modules as frames of launch stacks",
+	      "By their paths, [layers.18.mlp]. Kernels of the backward pass have the module of "
+	      "their forward operator, those of an optimizer [optimizer].")},
 	{OPTION(OPT_MAX_OVERHEAD, "max-overhead", TOPIC_GPU), .take = take_max_overhead,
 	 TAKES(ARGUMENT_TEXT, "PCT", NULL), .is_of_run = true,
 	 HELP("launch stacks take at most this % of a thread's time",

@@ -40,6 +40,7 @@ enum option_id {
 	OPT_BY,
 	OPT_NVTX,
 	OPT_OPS,
+	OPT_MODULES,
 	OPT_WAITS,
 	OPT_LAUNCH_SHAPES,
 	OPT_API,

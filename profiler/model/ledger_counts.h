@@ -22,7 +22,7 @@
 #ifndef PROFILER_MODEL_LEDGER_COUNTS_H
 #define PROFILER_MODEL_LEDGER_COUNTS_H
 
-#define LEDGER_NEXT_NUMBER 311
+#define LEDGER_NEXT_NUMBER 312
 
 /* clang-format off */
 #define LEDGER_COUNTS(L, N, K) \

@@ -83,6 +83,7 @@ const struct run_number run_numbers[] = {
 	OTHER(293, unnamed.refused_frames)
 	OTHER(294, links)
 	OTHER(310, totals.measure.ops)
+	OTHER(311, totals.measure.modules)
 #define LOSS_NUMBER(number, member, severity, summary, key, words) \
 	[(number) - 1] = NUMBER(ledger.member),
 #define LEDGER_NUMBER(number, member) [(number) - 1] = NUMBER(ledger.member),

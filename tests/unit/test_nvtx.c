@@ -687,7 +687,8 @@ static void another_place_is_another_stack(void **state)
 	}
 
 /* Frames are letters, inserted ranges their ids. */
-static void expect_inserted(const struct nvtx_ranges *ranges, uint32_t first, const char *expected)
+static void expect_both(const struct nvtx_ranges *ranges, const struct layers *layers,
+			uint32_t first, const char *expected)
 {
 	/* innermost first: two natives, two Python functions, a native */
 	static const struct python_merged origins[] = {NATIVE(0), NATIVE(1), PYTHON(0), PYTHON(1),
@@ -699,13 +700,34 @@ static void expect_inserted(const struct nvtx_ranges *ranges, uint32_t first, co
 
 	for (uint32_t i = 0; i < 5; i++)
 		frames[i] = (struct gpu_event_frame){.value = 'a' + i, .kind = GPU_FRAME_RETURN};
-	n = nvtx_insert(&sink, ranges, first, origins, frames, 5, &is_cut);
+	n = nvtx_insert(&sink, ranges, layers, first, origins, frames, 5, &is_cut);
 	for (uint32_t i = 0; i < n; i++)
 		text[i] = (char)(frames[i].value +
 				 (frames[i].kind == GPU_FRAME_NVTX ? (uint64_t)'0' : 0));
 	text[n] = '\0';
 	assert_string_equal(text, expected);
 	assert_false(is_cut);
+}
+
+static void expect_inserted(const struct nvtx_ranges *ranges, uint32_t first, const char *expected)
+{
+	expect_both(ranges, NULL, first, expected);
+}
+
+static void layers_go_inside_calls(void **state)
+{
+	const struct layers layers = {.count = 2, .open = {{7, 1}, {8, 0}}};
+	const struct nvtx_ranges none = {.count = 0};
+	const struct nvtx_ranges within = {.count = 2,
+					   .open = {{1, UINT32_MAX, 1}, {2, UINT32_MAX, 0}}};
+	const struct nvtx_ranges around = {.count = 1, .open = {{1, UINT32_MAX, UINT32_MAX}}};
+	const struct nvtx_ranges inner = {.count = 1, .open = {{1, 1, UINT32_MAX}}};
+
+	(void)state;
+	expect_both(&none, &layers, 0, "ab8c7de");
+	expect_both(&within, &layers, 0, "ab28c17de");
+	expect_both(&around, &layers, 0, "ab8c7de1");
+	expect_both(&inner, &layers, 0, "a1b8c7de");
 }
 
 static void ranges_go_between_frames(void **state)
@@ -826,6 +848,7 @@ int main(void)
 		cmocka_unit_test(equal_ranges_are_recognized),
 		cmocka_unit_test(another_place_is_another_stack),
 		cmocka_unit_test(ranges_go_between_frames),
+		cmocka_unit_test(layers_go_inside_calls),
 		cmocka_unit_test(python_functions_that_still_run),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libtorch_operators.so: run_operators("CASE...") launches kernels of 1000 ns in operators of
- * PyTorch (torch/, a stand-in). Cases: forward | backward | scope | elsewhere | thrown | graph |
- * deep | frame | coroutine | small | child. torch_host loads it.
+ * PyTorch (torch/, a stand-in). Cases: forward | backward | engine | optimizer | scope |
+ * elsewhere | thrown | graph | deep | frame | coroutine | small | child. torch_host loads it.
  */
 #include "gpu.h"
 #include "torch/record_function.h"
@@ -31,6 +31,7 @@ GPU_KERNEL(captured)
 GPU_KERNEL(buried)
 GPU_KERNEL(framed)
 GPU_KERNEL(outside)
+GPU_KERNEL(updated)
 GPU_KERNEL(in_coroutine)
 
 static cudaStream_t stream;
@@ -86,6 +87,20 @@ NOINLINE static void run_backward()
 {
 	run_forward();
 	std::thread(run_engine).join();
+}
+
+/* The backward pass alone, of what `forward` ran before. */
+NOINLINE static void run_backward_only()
+{
+	std::thread(run_engine).join();
+}
+
+NOINLINE static void run_optimizer()
+{
+	auto scope = std::make_unique<RecordFunction>(RecordScope::USER_SCOPE,
+						      "Optimizer.step#AdamW.step");
+
+	GPU_CHECK(GPU_LAUNCH(stream, 1000, updated));
 }
 
 NOINLINE static void mul()
@@ -247,6 +262,10 @@ extern "C" void run_operators(const char *cases)
 		run_forward();
 	if (strstr(cases, "backward"))
 		run_backward();
+	if (strstr(cases, "engine"))
+		run_backward_only();
+	if (strstr(cases, "optimizer"))
+		run_optimizer();
 	if (strstr(cases, "scope"))
 		run_scope();
 	if (strstr(cases, "elsewhere"))
