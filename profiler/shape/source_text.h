@@ -5,16 +5,8 @@
  * Reads the lines with samples, and SOURCE_TEXT_AROUND lines around them, from the files that line
  * tables name.
  *
- * The names come from the program, or from anyone's capture. Whoever wrote them chooses which file
- * is read. So a file is read with the user's own rights, on a thread without capabilities and with
- * a deadline (bounded_call.h), and only if
- *
- *	- its real name, with links followed, ends like source: "x.cu", "x.py";
- *	- it is a regular file, neither below /proc, /sys or /dev nor of such a file system;
- *	  nothing else is opened;
- *	- if we are root (no user to become, --as-root): everybody can reach and read it. So
- *	  can the user of the process that named it (guarded_path.h);
- *	- it has at most SOURCE_TEXT_FILE bytes, which are UTF-8 without NUL.
+ * The names come from the program, or from anyone's capture, so only files that source_file.h
+ * allows are read.
  *
  * A relative name is below the command's working directory: line tables of ptxas have no directory.
  * The file is read as it is now, which may differ from the run.
@@ -29,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "profiler/model/result.h"
+#include "profiler/shape/source_file.h"
 
 #define SOURCE_TEXT_FILE (UINT64_C(2) << 20)
 #define SOURCE_TEXT_TOTAL (UINT64_C(4) << 20)
@@ -36,17 +29,6 @@
 #define SOURCE_TEXT_LINE 1000u
 #define SOURCE_TEXT_AROUND 20u
 #define SOURCE_TEXT_RUN_MS 10000u /* timeout for all files */
-
-/* Keep the numbers equal to those of html/source.js. */
-enum source_state {
-	SOURCE_READ,
-	SOURCE_NOT_FOUND, /* or not readable */
-	SOURCE_REFUSED,   /* not named like source, or in a special file system */
-	SOURCE_TOO_LARGE,
-	SOURCE_NOT_TEXT,
-	SOURCE_LEFT_OUT, /* beyond the bounds for all files */
-	SOURCE_STATES
-};
 
 /* Consecutive lines, from `first` on. */
 struct source_part {
@@ -83,8 +65,5 @@ struct source_limits {
 int source_text_read(const struct result *result, const struct source_limits *limits,
 		     struct source_list *list);
 void source_text_release(struct source_list *list);
-
-/* Returns true if an open file is of a file system like /proc, wherever that is mounted. */
-bool source_text_is_special(int fd);
 
 #endif

@@ -299,10 +299,10 @@ static void special_places_are_refused(void **state)
 	}
 	/* file systems are known wherever they are */
 	fd = open("/proc/self/status", O_PATH);
-	assert_true(fd >= 0 && source_text_is_special(fd));
+	assert_true(fd >= 0 && source_file_is_special(fd));
 	close(fd);
 	fd = open(in_folder("own.cu"), O_PATH);
-	assert_true(fd >= 0 && !source_text_is_special(fd));
+	assert_true(fd >= 0 && !source_file_is_special(fd));
 	close(fd);
 }
 

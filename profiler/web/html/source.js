@@ -3,7 +3,7 @@
 import {ROW_GPU} from "./data.js";
 import {isKind} from "./kinds.js";
 
-// In the order of enum source_state in profiler/shape/source_text.h: reasons why there is no
+// In the order of enum source_state in profiler/shape/source_file.h: reasons why there is no
 // text.
 export const SOURCE_STATES = [
 	"",
