@@ -135,18 +135,26 @@ void findings_add_tiny(struct making *m)
 
 /* ---- autotuning ---- */
 
-static bool is_autotuning(const struct result *r, uint32_t stack)
+/* Returns whether a frame is, or calls, trials. Names of Python files do not count. */
+static bool is_trial(const struct frame_info *frame)
 {
 	static const char *const names[] = {"autotune", "do_bench", "benchmark_all_configs",
 					    "cudnnFind", "AlgoGetHeuristic"};
+	const char *name = frame->class == CLASS_PYTHON ? frame->short_name : frame->name;
 
-	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer) {
-		const char *name = r->frames[r->stacks[stack].frame].name;
+	if (frame->class == CLASS_PHASE)
+		return strcmp(name, PSEUDO_AUTOTUNING) == 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strstr(name, names[i]))
+			return true;
+	return false;
+}
 
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (strstr(name, names[i]))
-				return true;
-	}
+static bool is_autotuning(const struct result *r, uint32_t stack)
+{
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer)
+		if (is_trial(&r->frames[r->stacks[stack].frame]))
+			return true;
 	return false;
 }
 

@@ -47,6 +47,8 @@
 #define PSEUDO_OPERATOR "op:" /* an operator of PyTorch: its name follows */
 #define PSEUDO_LAYER "["      /* a module of a model: its path follows, and then this */
 #define PSEUDO_LAYER_END "]"
+#define PSEUDO_AUTOTUNING "[autotuning]" /* trials of variants of a kernel (compile_marks.h) */
+#define PSEUDO_COMPILING "[compiling]"
 #define PSEUDO_LIBRARY "[profile's library]"
 /* time off the CPU in threads that are not the program's; reasons are below */
 #define PSEUDO_THREADS_OF_PROFILE "[threads of profile]"

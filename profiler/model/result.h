@@ -46,13 +46,15 @@ enum frame_class {
 	CLASS_FOLDED_PYTHON, /* as CLASS_FOLDED, for a Python package: "[json]" */
 	CLASS_OPERATOR,      /* an operator of PyTorch (--ops) */
 	CLASS_LAYER,         /* a module of a model: "[layers.18.mlp]" (--modules) */
+	CLASS_PHASE,         /* around a function that compiles: "[autotuning]", "[compiling]" */
 	FRAME_CLASSES
 };
 
 /* Returns whether frames of a class name parts of the program, and are no functions. */
 static inline bool is_range_class(enum frame_class class)
 {
-	return class == CLASS_NVTX || class == CLASS_OPERATOR || class == CLASS_LAYER;
+	return class == CLASS_NVTX || class == CLASS_OPERATOR || class == CLASS_LAYER ||
+	       class == CLASS_PHASE;
 }
 
 /*

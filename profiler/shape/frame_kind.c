@@ -66,6 +66,7 @@ enum frame_kind frame_kind_of(const struct frame_info *frame)
 		[CLASS_STALL] = KIND_STALL,
 		[CLASS_IDLE] = KIND_IDLE,
 		[CLASS_FOLDED_PYTHON] = KIND_PYTHON,
+		[CLASS_PHASE] = KIND_MARK,
 	};
 
 	if (frame->class == CLASS_NATIVE && is_start(frame->name))

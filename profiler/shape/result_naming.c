@@ -16,11 +16,24 @@ _Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
 
 /* ---- stacks ---- */
 
-/* Returns a stack with one more frame inside, or the stack for all stacks beyond the quota. */
+static bool has_frame(const struct naming *n, uint32_t stack, uint32_t frame)
+{
+	for (; stack != RESULT_ROOT; stack = n->stacks.list[stack].outer)
+		if (n->stacks.list[stack].frame == frame)
+			return true;
+	return false;
+}
+
+/*
+ * Returns a stack with one more frame inside, or the stack for all stacks beyond the quota. Of
+ * functions that compile and call each other only the outermost has its mark.
+ */
 static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
 {
 	uint32_t at;
 
+	if (n->stacks.frames.list[frame].class == CLASS_PHASE && has_frame(n, outer, frame))
+		return outer;
 	if (!named_stacks_push(&n->stacks, outer, frame, &n->memory, &at))
 		at = named_stacks_rest(&n->stacks);
 	n->failed |= n->stacks.failed;

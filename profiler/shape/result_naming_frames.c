@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/work_names.h"
+#include "profiler/shape/compile_marks.h"
 #include "profiler/shape/short_name.h"
 #include "symbolize/demangle.h"
 #include "symbolize/util/array.h"
@@ -219,6 +220,13 @@ static enum frame_class class_of_range(const char *text)
 						  : CLASS_NVTX;
 }
 
+/* Adds the mark that is around a function, unless it is NULL. */
+static void add_mark(struct naming *n, struct names *names, const char *mark)
+{
+	if (mark)
+		add_name(n, names, &(struct frame_info){.class = CLASS_PHASE, .name = mark});
+}
+
 static void name_text(struct naming *n, struct names *names, const struct frame *frame)
 {
 	static const enum frame_class classes[] = {
@@ -234,6 +242,7 @@ static void name_text(struct naming *n, struct names *names, const struct frame 
 
 	switch (frame->kind) {
 	case FRAME_PYTHON:
+		add_mark(n, names, compile_mark_of(frame->text, frame->file));
 		info.name = python_text(n, frame);
 		break;
 	case FRAME_GPU_KERNEL:

@@ -248,6 +248,39 @@ static void memory_peaks(void **state)
 	end(&r);
 }
 
+/* Sets the class of the function that launches a kernel. */
+static void set_caller(struct run *r, int kernel, enum frame_class class, const char *name,
+		       const char *short_name)
+{
+	const struct stack_info *stacks = r->made.made.stacks;
+	struct frame_info *caller =
+		&r->made.made.frames[stacks[stacks[stacks[r->kernels[kernel]].outer].outer].frame];
+
+	caller->class = class;
+	caller->name = name;
+	caller->short_name = short_name;
+}
+
+static void trials_are_told_by_marks_and_functions(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	add_steps(&r, 10 * MS, 5 * MS, 4 * MS);
+	/* its launches of the best variant are no trials */
+	set_caller(&r, 0, CLASS_PYTHON, "Autotuner.run (autotuner.py)", "Autotuner.run");
+	set_caller(&r, 1, CLASS_PHASE, PSEUDO_COMPILING, PSEUDO_COMPILING);
+	set_caller(&r, 2, CLASS_PHASE, PSEUDO_AUTOTUNING, PSEUDO_AUTOTUNING);
+	expect_claim(find(&r), FINDING_AUTOTUNING, "33.3 % of the GPU time (200.000 ms, 50 ");
+	end(&r);
+	begin(&r);
+	add_steps(&r, 10 * MS, 5 * MS, 4 * MS);
+	set_caller(&r, 1, CLASS_PYTHON, "do_bench (testing.py)", "do_bench");
+	expect_claim(find(&r), FINDING_AUTOTUNING, "33.3 % of the GPU time (200.000 ms, 50 ");
+	end(&r);
+}
+
 static void losses_are_said(void **state)
 {
 	struct run r;
@@ -306,6 +339,7 @@ int main(void)
 		cmocka_unit_test(waits_without_results),
 		cmocka_unit_test(copies_of_pageable_memory),
 		cmocka_unit_test(memory_peaks),
+		cmocka_unit_test(trials_are_told_by_marks_and_functions),
 		cmocka_unit_test(losses_are_said),
 		cmocka_unit_test(tables_add_up),
 	};

@@ -678,6 +678,40 @@ static void python_frames_have_file_and_line(void **state)
 	forget(&n);
 }
 
+#define TRITON "/lib/triton/"
+#define INDUCTOR "/lib/torch/_inductor/runtime/triton_heuristics.py"
+
+static void functions_that_compile_have_marks(void **state)
+{
+	struct naming_bench *b = *state;
+	struct stack_id tuned, compiled, call = push_python(b, STACK_EMPTY, "call", "/tmp/c.py", 1);
+	struct named n;
+
+	/* of functions that call each other, the outermost has the mark */
+	tuned = push_python(b, call, "CachingAutotuner.benchmark_all_configs", INDUCTOR, 2);
+	tuned = push_python(b, tuned, "CachingAutotuner.bench", INDUCTOR, 3);
+	compiled = push_python(b, tuned, "compile", TRITON "compiler/compiler.py", 4);
+	add_cpu(b, compiled, 1);
+	add_kernel(b, bench_call(b, tuned, "cuLaunchKernel"), "k", 2);
+	add_kernel(b,
+		   bench_call(b, push_python(b, call, "CachingAutotuner.run", INDUCTOR, 5),
+			      "cuLaunchKernel"),
+		   "k", 4);
+	n = name_all(b);
+	assert_weight(n.tree, ROW_CPU, 1, "call (c.py:1)", "[autotuning]",
+		      "CachingAutotuner.benchmark_all_configs (triton_heuristics.py:2)",
+		      "CachingAutotuner.bench (triton_heuristics.py:3)", "[compiling]",
+		      "compile (compiler.py:4)");
+	assert_weight(n.tree, ROW_GPU, 2, "call (c.py:1)", "[autotuning]",
+		      "CachingAutotuner.benchmark_all_configs (triton_heuristics.py:2)",
+		      "CachingAutotuner.bench (triton_heuristics.py:3)", "cuLaunchKernel",
+		      "[GPU_Kernel]k");
+	assert_weight(n.tree, ROW_GPU, 4, "call (c.py:1)",
+		      "CachingAutotuner.run (triton_heuristics.py:5)", "cuLaunchKernel",
+		      "[GPU_Kernel]k");
+	forget(&n);
+}
+
 static void python_modules_are_called_like_their_files(void **state)
 {
 	static const struct {
@@ -1022,6 +1056,7 @@ int main(void)
 		BENCH_TEST(timed_calls_name_their_kernel),
 		BENCH_TEST(inlined_functions_are_frames_if_wanted),
 		BENCH_TEST(python_frames_have_file_and_line),
+		BENCH_TEST(functions_that_compile_have_marks),
 		BENCH_TEST(python_modules_are_called_like_their_files),
 		BENCH_TEST(frames_have_their_class),
 		BENCH_TEST(code_has_its_file),
