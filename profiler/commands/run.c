@@ -204,7 +204,8 @@ static int finish(struct run *r, struct session *session, int status)
 		.debuginfod = o->naming.debuginfod,
 		.sources = o->view.my_code,
 		/* attached processes were not started here, and the end must be quick */
-		.links = !o->run.measure.attached};
+		.links = !o->run.measure.attached,
+		.definitions = true};
 	struct collected collected = collect_results(session_collect(session));
 	struct place_names place_names = *collected.place_names;
 	struct totals totals = describe(r);

@@ -11,6 +11,7 @@
 #include "profiler/model/losses.h"
 #include "profiler/model/work_names.h"
 #include "profiler/tables/hot_spots.h"
+#include "profiler/tables/kernel_facts.h"
 #include "profiler/findings/report_tables.h"
 #include "profiler/tables/gpu_rows.h"
 
@@ -22,9 +23,19 @@ static void begin_list(struct json *j, const char *key)
 	json_open_array(j, key);
 }
 
+static void put_facts(struct json *j, const struct kernel_facts *facts,
+		      const struct frame_info *frame)
+{
+	struct kernel_fact list[KERNEL_FACTS_MAX];
+	uint32_t count = kernel_facts_of(facts, frame, list);
+
+	for (uint32_t i = 0; i < count; i++)
+		json_text(j, list[i].key, list[i].text);
+}
+
 /* Writes a table. `count_key` is NULL if its rows have no count. */
 static void put_table(struct json *j, const char *key, const char *count_key,
-		      const struct hot_spot_table *table)
+		      const struct hot_spot_table *table, const struct kernel_facts *facts)
 {
 	begin_list(j, key);
 	for (uint32_t i = 0; i < table->count; i++) {
@@ -41,6 +52,7 @@ static void put_table(struct json *j, const char *key, const char *count_key,
 			json_uint(j, "total_ns", e->total_ns);
 		if (e->bytes)
 			json_uint(j, "bytes", e->bytes);
+		put_facts(j, facts, e->frame);
 		json_close_object(j);
 	}
 	json_close_array(j);
@@ -209,14 +221,17 @@ static int write_summary(const struct result *result, const struct writer_option
 			 FILE *out, struct written *written)
 {
 	struct hot_spots *d = hot_spots_new(result);
+	struct kernel_facts *facts = kernel_facts_new(result);
 	struct json j = json_begin(out);
 	struct gpu_work_rows rows;
 	int err;
 
 	(void)options;
 	*written = written_in_ns(result);
-	if (!gpu_work_rows_init(&rows, &result->totals.ledger->gpu, result->device_names) || !d) {
+	if (!gpu_work_rows_init(&rows, &result->totals.ledger->gpu, result->device_names) || !d ||
+	    !facts) {
 		gpu_work_rows_release(&rows);
+		kernel_facts_free(facts);
 		hot_spots_free(d);
 		return -ENOMEM;
 	}
@@ -227,17 +242,18 @@ static int write_summary(const struct result *result, const struct writer_option
 	put_totals(&j, written->total, d, result->totals.ledger);
 	put_stacks(&j, &result->totals);
 	put_work(&j, &rows);
-	put_table(&j, "kernels", "calls", &d->kernels);
-	put_table(&j, "other_gpu_work", "operations", &d->copies);
-	put_table(&j, "launch_sites", "operations", &d->sites);
-	put_table(&j, "functions", "samples", &d->functions);
-	put_table(&j, "waits", NULL, &d->waits);
+	put_table(&j, "kernels", "calls", &d->kernels, facts);
+	put_table(&j, "other_gpu_work", "operations", &d->copies, facts);
+	put_table(&j, "launch_sites", "operations", &d->sites, facts);
+	put_table(&j, "functions", "samples", &d->functions, facts);
+	put_table(&j, "waits", NULL, &d->waits, facts);
 	put_verdict(&j, result->findings);
 	err = put_report_table(&j, result);
 	put_losses(&j, result->totals.ledger, result->unnamed.not_kept);
 	json_close_object(&j);
 	json_end(&j);
 	gpu_work_rows_release(&rows);
+	kernel_facts_free(facts);
 	hot_spots_free(d);
 	return err ? err : ferror(out) ? -EIO : 0;
 }

@@ -19,6 +19,7 @@
 #include "profiler/model/losses.h"
 #include "profiler/model/quantity.h"
 #include "profiler/tables/hot_spots.h"
+#include "profiler/tables/kernel_facts.h"
 #include "symbolize/util/text.h"
 
 #define LINES_MAX 120u
@@ -42,6 +43,7 @@ struct page {
 	FILE *out;
 	const struct result *result;
 	const struct hot_spots *spots;
+	const struct kernel_facts *facts;
 	const struct size *size;
 };
 
@@ -315,6 +317,19 @@ static void put_name(const struct page *p, const struct frame_info *frame)
 	markdown_text(p->out, frame_report_name(frame), p->size->columns);
 }
 
+static void put_facts(const struct page *p, const struct frame_info *frame)
+{
+	struct kernel_fact list[KERNEL_FACTS_MAX];
+	uint32_t count = kernel_facts_of(p->facts, frame, list);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (list[i].is_detail)
+			continue;
+		fprintf(p->out, "; %s: ", list[i].label);
+		markdown_text(p->out, list[i].text, p->size->columns);
+	}
+}
+
 /* Writes the row of the entries that are not shown. */
 static void put_rest(const struct page *p, const struct hot_spot_table *t, uint32_t shown,
 		     uint64_t whole_ns, uint32_t columns)
@@ -355,6 +370,7 @@ static void put_work(const struct page *p, const struct hot_spot_table *t, const
 			time_text(time, (double)e->ns), percent_of(e->ns, gpu_ns),
 			time_text(mean, e->count ? (double)e->ns / (double)e->count : 0));
 		put_name(p, e->frame);
+		put_facts(p, e->frame);
 		fputs(" |\n", p->out);
 	}
 	put_rest(p, t, rows_shown(p, t), gpu_ns, 5);
@@ -542,12 +558,14 @@ static bool fits(const char *text, size_t size)
 }
 
 /* Makes the largest page that fits; the caller frees it. Returns NULL if out of memory. */
-static char *make_page(const struct result *result, const struct hot_spots *spots, size_t *size)
+static char *make_page(const struct result *result, const struct hot_spots *spots,
+		       const struct kernel_facts *facts, size_t *size)
 {
 	char *text = NULL;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct page page = {.result = result, .spots = spots, .size = &sizes[i]};
+		struct page page = {
+			.result = result, .spots = spots, .facts = facts, .size = &sizes[i]};
 
 		free(text);
 		text = NULL;
@@ -569,8 +587,9 @@ static int write_markdown(const struct result *result, const struct writer_optio
 			  FILE *out, struct written *written)
 {
 	struct hot_spots *spots = hot_spots_new(result);
+	struct kernel_facts *facts = kernel_facts_new(result);
 	size_t size = 0;
-	char *page = spots ? make_page(result, spots, &size) : NULL;
+	char *page = spots && facts ? make_page(result, spots, facts, &size) : NULL;
 
 	(void)options;
 	*written = written_in_ns(result);
@@ -579,6 +598,7 @@ static int write_markdown(const struct result *result, const struct writer_optio
 		fwrite(page, 1, size, out);
 	}
 	free(page);
+	kernel_facts_free(facts);
 	hot_spots_free(spots);
 	return !page ? -ENOMEM : ferror(out) ? -EIO : 0;
 }

@@ -13,6 +13,7 @@
 #include "profiler/model/quantity.h"
 #include "profiler/model/work_names.h"
 #include "profiler/tables/hot_spots.h"
+#include "profiler/tables/kernel_facts.h"
 #include "profiler/tables/memory_table.h"
 #include "profiler/tables/report_table.h"
 #include "symbolize/util/saturate.h"
@@ -229,8 +230,9 @@ typedef uint64_t computing_function(const struct findings *findings,
 struct spot_rows {
 	const char *count; /* key of the count; NULL: none */
 	bool is_kernels;
-	bool is_sampled;              /* counts are of samples */
-	computing_function *computes; /* NULL: rows explain no computing time */
+	bool is_sampled;                  /* counts are of samples */
+	const struct kernel_facts *facts; /* NULL: rows have none */
+	computing_function *computes;     /* NULL: rows explain no computing time */
 };
 
 /* Writes the bound within which 19 of 20 sampled times lie, for a Poisson count. */
@@ -276,6 +278,16 @@ static void put_computing(struct json *j, const struct result *r, computing_func
 	put_part(j, "explains_share", ns, device_times_whole(&r->findings->steady));
 }
 
+static void put_facts(struct answer *a, const struct kernel_facts *facts,
+		      const struct frame_info *frame)
+{
+	struct kernel_fact list[KERNEL_FACTS_MAX];
+	uint32_t count = kernel_facts_of(facts, frame, list);
+
+	for (uint32_t i = 0; i < count; i++)
+		answer_text(a, list[i].key, list[i].text);
+}
+
 static void put_spots(struct answer *a, const struct result *r, const struct hot_spot_table *t,
 		      const struct spot_rows *rows)
 {
@@ -299,6 +311,8 @@ static void put_spots(struct answer *a, const struct result *r, const struct hot
 		} else if (rows->count && e->count) {
 			json_uint(j, "mean_ns", e->ns / e->count);
 		}
+		if (rows->facts)
+			put_facts(a, rows->facts, e->frame);
 		if (rows->computes)
 			put_computing(j, r, rows->computes, e->frame);
 		if (rows->is_kernels)
@@ -328,19 +342,26 @@ static void say_first(struct answer *a, const char *what, const struct hot_spot_
 
 static int answer_kernels(struct answer *a, const struct query_input *in, const char *argument)
 {
-	const struct spot_rows rows = {
-		.count = "calls", .is_kernels = true, .computes = findings_kernel_computes};
 	struct hot_spots *d = hot_spots_new(in->result);
+	struct kernel_facts *facts = kernel_facts_new(in->result);
+	const struct spot_rows rows = {.count = "calls",
+				       .is_kernels = true,
+				       .facts = facts,
+				       .computes = findings_kernel_computes};
 
 	(void)argument;
-	if (!d)
+	if (!d || !facts) {
+		hot_spots_free(d);
+		kernel_facts_free(facts);
 		return -ENOMEM;
+	}
 	say_first(a, "GPU kernels", &d->kernels, "No kernel ran on a GPU, or none was recorded.");
 	json_uint(answer_sums(a), "kernels", d->kernels.count);
 	json_uint(answer_sums(a), "calls", d->kernels.whole.count);
 	json_uint(answer_sums(a), "ns", d->kernels.whole.ns);
 	json_uint(answer_sums(a), "gpu_ns", d->kernels.whole.ns + d->copies.whole.ns);
 	put_spots(a, in->result, &d->kernels, &rows);
+	kernel_facts_free(facts);
 	hot_spots_free(d);
 	return 0;
 }

@@ -518,6 +518,9 @@ struct result *result_new(const struct collected *collected, const struct naming
 	result_tables_begin(&n->tables, &totals->measure);
 	if (!n->failed)
 		name_tables(n);
+	refer(n);
+	if (!n->failed && options->definitions)
+		naming_find_definitions(n);
 	name_records(n);
 	drop_memory_of_naming(n);
 	refer(n);

@@ -14,11 +14,12 @@
 #include "profiler/model/result.h"
 
 struct naming_options {
-	bool raw_names;  /* keep kernel names mangled */
-	bool inlines;    /* show inlined functions as frames */
-	bool sources;    /* find source files of native functions, from debug information */
-	bool debuginfod; /* ask servers for debug files */
-	bool links;      /* find links to the user's code; only on the machine where it ran */
+	bool raw_names;   /* keep kernel names mangled */
+	bool inlines;     /* show inlined functions as frames */
+	bool sources;     /* find source files of native functions, from debug information */
+	bool debuginfod;  /* ask servers for debug files */
+	bool links;       /* find links to the user's code; only on the machine where it ran */
+	bool definitions; /* find where kernels are defined; only on the machine where it ran */
 };
 
 /*

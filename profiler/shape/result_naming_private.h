@@ -4,6 +4,7 @@
  *
  *	result_naming.c         names stacks, rows, counters, tables and records
  *	result_naming_frames.c  names single frames
+ *	result_naming_definitions.c  finds where kernels are defined
  */
 #ifndef PROFILER_SHAPE_RESULT_NAMING_PRIVATE_H
 #define PROFILER_SHAPE_RESULT_NAMING_PRIVATE_H
@@ -60,6 +61,9 @@ const char *naming_kernel_text(struct naming *n, const char *mangled);
 
 /* Returns the number of a named frame, which is added if it is new. */
 uint32_t naming_add_frame(struct naming *n, const struct frame_info *frame);
+
+/* Adds where kernels are defined to the tables, which have begun. Stacks and rows are named. */
+void naming_find_definitions(struct naming *n);
 
 /* Returns the names of a stack's innermost frame. */
 const struct names *naming_names_of(struct naming *n, struct stack_id stack);

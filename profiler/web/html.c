@@ -5,7 +5,7 @@
  * The data is numbers and texts (deflated.h), in tables. A table is its number of rows, and then
  * one column after the other.
  *
- *	format      7
+ *	format      8
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1; 0 for none.
  *	facts       text (name), number
@@ -24,9 +24,10 @@
  *	            and its rows: stack minus that of the row before, place plus 1, count, value
  *	tables      number of tables; of each its key and title as texts, number of rows left out,
  *	            columns (label, enum report_cell_kind), and rows (texts, frames, numbers)
- *	sources     file as in frames, state (source_text.h), whether it has changed, number of
+ *	sources     file as in frames, state (source_file.h), whether it has changed, number of
  *	            parts; then the first lines of all files' parts, then their numbers of lines;
  *	            then of each file the size of its text, and the text: the lines of its parts
+ *	kernels     frame, label and text of each fact of a kernel (kernel_facts.h)
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, each once. With
  * --weight, the rows' ns are values of the weight that the facts name. The timeline follows
@@ -50,11 +51,12 @@
 #include "profiler/model/losses.h"
 #include "profiler/model/memory_use.h"
 #include "profiler/tables/hot_spots.h"
+#include "profiler/tables/kernel_facts.h"
 #include "profiler/findings/report_tables.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
-#define DATA_FORMAT 7
+#define DATA_FORMAT 8
 #define NONE UINT32_MAX
 #define WEIGHTS_MAX 16 /* further metrics are only in the tables */
 
@@ -66,6 +68,11 @@ static const char page_end[] = "</script>\n</body>\n</html>\n";
 struct fact {
 	uint32_t text;
 	uint64_t number;
+};
+
+/* A fact of a kernel, by numbers of the page. */
+struct frame_fact {
+	uint32_t frame, label, text;
 };
 
 struct facts {
@@ -115,6 +122,9 @@ struct page {
 	struct html_timeline *timeline;
 	struct report_tables report_table;
 	struct source_list sources;
+	struct kernel_facts *kernels;
+	struct frame_fact *frame_facts;
+	uint32_t frame_fact_count, frame_fact_capacity;
 };
 
 /* ---- texts ---- */
@@ -656,6 +666,42 @@ static void write_report_tables(struct page *p, struct deflated *data)
 	}
 }
 
+static void add_frame_fact(struct page *p, uint32_t frame, const struct kernel_fact *fact)
+{
+	if (!array_make_room(&p->frame_facts, p->frame_fact_count, &p->frame_fact_capacity,
+			     sizeof(*p->frame_facts)))
+		p->failed = true;
+	else
+		p->frame_facts[p->frame_fact_count++] = (struct frame_fact){
+			frame, add_text(p, fact->label), add_text(p, fact->text)};
+}
+
+/* Adds the facts of kernels on the page. */
+static void add_kernels(struct page *p)
+{
+	const struct result *r = p->result;
+	struct kernel_fact list[KERNEL_FACTS_MAX];
+
+	for (uint32_t frame = 0; frame < r->frame_count; frame++) {
+		uint32_t number = p->frame_numbers[frame], count = 0;
+
+		if (number != NONE)
+			count = kernel_facts_of(p->kernels, &r->frames[frame], list);
+		for (uint32_t i = 0; i < count && !p->failed; i++)
+			add_frame_fact(p, number, &list[i]);
+	}
+}
+
+static void write_kernels(const struct page *p, struct deflated *data)
+{
+	const struct frame_fact *list = p->frame_facts;
+
+	deflated_number(data, p->frame_fact_count);
+	COLUMN(data, p->frame_fact_count, list[i].frame);
+	COLUMN(data, p->frame_fact_count, list[i].label);
+	COLUMN(data, p->frame_fact_count, list[i].text);
+}
+
 /* Writes the sources. Their paths are those of frames, so texts already. */
 static void write_sources(struct page *p, struct deflated *data)
 {
@@ -709,6 +755,7 @@ static int write_page(struct page *p, FILE *out)
 	has_weights = write_weights(p, data);
 	write_report_tables(p, data);
 	write_sources(p, data);
+	write_kernels(p, data);
 	err = deflated_finish(data);
 	if (!has_weights)
 		err = -ENOMEM;
@@ -730,8 +777,9 @@ static bool allocate(struct page *p)
 	p->place_numbers = malloc((p->placed->place_count + 1) * sizeof(*p->place_numbers));
 	p->places = malloc((p->placed->place_count + 1) * sizeof(*p->places));
 	p->row_order = malloc((r->row_count + 1) * sizeof(*p->row_order));
-	if (!p->frame_numbers || !p->stack_numbers || !p->place_numbers || !p->places ||
-	    !p->row_order)
+	p->kernels = kernel_facts_new(r);
+	if (!p->kernels || !p->frame_numbers || !p->stack_numbers || !p->place_numbers ||
+	    !p->places || !p->row_order)
 		return false;
 	memset(p->frame_numbers, 0xff, r->frame_count * sizeof(*p->frame_numbers));
 	memset(p->stack_numbers, 0xff, r->stack_count * sizeof(*p->stack_numbers));
@@ -766,6 +814,8 @@ static void release(struct page *p)
 	html_timeline_free(p->timeline);
 	report_tables_release(&p->report_table);
 	source_text_release(&p->sources);
+	kernel_facts_free(p->kernels);
+	free(p->frame_facts);
 }
 
 static int write_html(const struct result *result, const struct writer_options *options, FILE *out,
@@ -793,6 +843,8 @@ static int write_html(const struct result *result, const struct writer_options *
 		add_sites(&p);
 	if (!p.failed)
 		add_report_table(&p);
+	if (!p.failed)
+		add_kernels(&p);
 	add_weight_texts(&p);
 	add_places(&p);
 	if (!p.failed)

@@ -26,6 +26,7 @@ export function encodeProfile({
 	weights = [],
 	figures = [],
 	sources = [],
+	kernels = [],
 }) {
 	const texts = [],
 		numbers = new Map(),
@@ -155,9 +156,17 @@ export function encodeProfile({
 		for (const byte of bytes) body.push(byte);
 	}
 
+	// {frame, label, text}
+	table(
+		kernels,
+		k => k.frame,
+		k => text(k.label),
+		k => text(k.text),
+	);
+
 	const head = [];
 
-	encodeNumber(head, 7);
+	encodeNumber(head, 8);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));

@@ -158,6 +158,10 @@ test("data: what was encoded is read again", async () => {
 			{stack: 2, kind: 1, place: 1, ns: 128, count: 2, bytes: 2 ** 40},
 			{stack: 2, kind: 2, ns: 5},
 		],
+		kernels: [
+			{frame: 1, label: "fused", text: "aten.add, aten.mul"},
+			{frame: 1, label: "defined", text: "/k.py:3"},
+		],
 	};
 	const profile = await unpackProfile(
 		` ${gzipSync(encodeProfile(made)).toString("base64")}\n`,
@@ -174,6 +178,18 @@ test("data: what was encoded is read again", async () => {
 	assert.deepEqual([...profile.rows.stack], [1, 2, 2]);
 	assert.deepEqual([...profile.rows.place], [0, 1, -1]);
 	assert.deepEqual([...profile.rows.bytes], [0, 2 ** 40, 0]);
+	assert.deepEqual(
+		[...profile.frames.facts],
+		[
+			[
+				1,
+				[
+					["fused", "aten.add, aten.mul"],
+					["defined", "/k.py:3"],
+				],
+			],
+		],
+	);
 });
 
 test("data: any bytes are names", () => {

@@ -6,6 +6,7 @@
 #include "profiler/model/memory_use.h"
 #include "profiler/shape/code_role.h"
 #include "profiler/shape/frame_kind.h"
+#include "profiler/model/kernel_definitions.h"
 #include "profiler/shape/source_text.h"
 #include "profiler/formats/writer.h"
 #include "profiler/output/writers.h"
@@ -32,6 +33,8 @@ struct page {
 	uint64_t weight_count, weight_texts[WEIGHTS][3]; /* title, unit, note */
 	struct table weights[WEIGHTS];
 	struct table sources, parts; /* parts: first line, number of lines */
+	uint64_t tables;             /* beside the profile */
+	struct table kernels;        /* facts: frame, label, text */
 	char *source_text;           /* text of all files */
 	struct written written;
 	int timeline_parts;
@@ -100,6 +103,20 @@ static void read_sources(struct page *p)
 	fclose(out);
 }
 
+/* Reads a table beside the profile: key, title, rows left out, columns, and rows. */
+static void skip_table(struct page *p)
+{
+	struct table columns, rows;
+
+	for (int i = 0; i < 3; i++)
+		unpack_number(&p->data);
+	columns = read_table(p, 2);
+	assert_true(columns.count <= COLUMNS_MAX);
+	rows = read_table(p, (int)columns.count);
+	free_table(&columns);
+	free_table(&rows);
+}
+
 static struct page write_page(const struct made_result *m)
 {
 	const struct writer_options options = {.unit_ns = 1e6};
@@ -121,7 +138,7 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 7); /* the format */
+	assert_int_equal(unpack_number(&p.data), 8); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
@@ -138,8 +155,11 @@ static struct page write_page(const struct made_result *m)
 			p.weight_texts[i][text] = unpack_number(&p.data);
 		p.weights[i] = read_table(&p, 4);
 	}
-	assert_int_equal(unpack_number(&p.data), 0); /* tables beside the profile */
+	p.tables = unpack_number(&p.data);
+	for (uint64_t i = 0; i < p.tables; i++)
+		skip_table(&p);
 	read_sources(&p);
+	p.kernels = read_table(&p, 3);
 	assert_int_equal(p.data.at, p.data.size);
 	return p;
 }
@@ -148,7 +168,7 @@ static void free_page(struct page *p)
 {
 	struct table *tables[] = {&p->facts,     &p->losses,  &p->frames,  &p->stacks,
 				  &p->processes, &p->threads, &p->devices, &p->places,
-				  &p->rows,      &p->sources, &p->parts};
+				  &p->rows,      &p->sources, &p->parts,   &p->kernels};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		free_table(tables[i]);
@@ -512,6 +532,32 @@ static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class cla
 	return stack;
 }
 
+static void kernels_have_facts(void **state)
+{
+	static const struct kernel_definition rows[] = {
+		{"[GPU_Kernel]</script>", "/x.py", "aten.add, aten.mul", "", "", 7, 2, 3},
+		{"[GPU_Kernel]not shown", "/x.py", "aten.add", "", "", 7, 2, 3}};
+	struct made_result m;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	made_add(&m, push(&m, RESULT_ROOT, CLASS_GPU_KERNEL, "[GPU_Kernel]</script>"), ROW_GPU, 7);
+	made_table(&m, &kernel_definitions_table, rows, 2);
+	p = write_page(&m);
+	assert_int_equal(p.tables, 1);
+	assert_int_equal(p.kernels.count, 2);
+	for (int i = 0; i < 2; i++)
+		assert_string_equal(text_of(&p, p.frames.columns[1][p.kernels.columns[0][i]]),
+				    "[GPU_Kernel]</script>");
+	assert_string_equal(text_of(&p, p.kernels.columns[1][0]), "fused");
+	assert_string_equal(text_of(&p, p.kernels.columns[2][0]), "aten.add, aten.mul");
+	assert_string_equal(text_of(&p, p.kernels.columns[1][1]), "defined");
+	assert_string_equal(text_of(&p, p.kernels.columns[2][1]), "/x.py:3");
+	free_page(&p);
+	made_end(&m);
+}
+
 static void lines_with_stalls_have_their_source(void **state)
 {
 	char path[256];
@@ -717,6 +763,7 @@ int main(void)
 		cmocka_unit_test(names_cannot_leave_the_data),
 		cmocka_unit_test(a_path_may_be_very_deep),
 		cmocka_unit_test(stacks_have_other_weights),
+		cmocka_unit_test(kernels_have_facts),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
 

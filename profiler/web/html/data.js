@@ -8,7 +8,7 @@ export const ROW_CPU = 0,
 	ROW_IDLE = 4,
 	ROW_KINDS = 5;
 export const UNKNOWN = -1;
-const FORMAT = 7;
+const FORMAT = 8;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -241,6 +241,22 @@ function addPackages(frames) {
 	}
 }
 
+// Returns what is known of kernels: a map from a frame to pairs of label and text.
+function readFrameFacts(reader, text, frameCount) {
+	const count = reader.number(),
+		frame = reader.column(count, Uint32Array),
+		label = reader.column(count, Uint32Array),
+		value = reader.column(count, Uint32Array),
+		facts = new Map();
+
+	for (let i = 0; i < count; i++) {
+		if (frame[i] >= frameCount) throw new Error("a fact has no frame");
+		if (!facts.has(frame[i])) facts.set(frame[i], []);
+		facts.get(frame[i]).push([text(label[i]), text(value[i])]);
+	}
+	return facts;
+}
+
 export function readProfile(bytes) {
 	const reader = makeReader(bytes);
 	const format = reader.number();
@@ -344,6 +360,7 @@ export function readProfile(bytes) {
 	const figures = readFigures(reader, text, frames.count);
 	const sources = readSources(reader, text);
 
+	frames.facts = readFrameFacts(reader, text, frames.count);
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
 	for (const fact of ["version", "command", "shown", "weight", "weight unit", "weight note"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));

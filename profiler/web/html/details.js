@@ -56,6 +56,7 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 	if (counted && present[0][0] !== "CPU")
 		facts.push(fact("mean", app.amount(sums.total / sums.operations)));
 	if (sums.bytes > 0) facts.push(fact("bytes", formatBytes(sums.bytes)));
+	for (const [label, text] of frames.facts.get(frame) ?? []) facts.push(fact(label, clip(text, NAME_LENGTH)));
 	if (occurrences > 1) facts.push(fact("boxes", formatCount(occurrences)));
 	const swatch = kind && make("i", {title: kind.label});
 
