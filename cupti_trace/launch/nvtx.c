@@ -7,6 +7,7 @@
 #include <string.h>
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/core/hot_path.h"
+#include "cupti_trace/launch/nccl_calls.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 #include "cupti_trace/launch/nvtx_payload.h"
 #include "cupti_trace/launch/nvtx_place.h"
@@ -73,6 +74,7 @@ static void in_child(void)
 	pthread_mutex_init(&table.lock, NULL);
 	nvtx_names_in_child();
 	nvtx_payload_in_child();
+	nccl_calls_in_child();
 }
 
 static void register_fork(void)
@@ -270,7 +272,7 @@ static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t
 	range->is_foreign = address && !unwind_is_on_stack(address);
 	range->is_chosen = as_choice && recorded_range_match(name);
 	if (as_choice && !range->is_chosen)
-		note_other(name);
+		note_other(nvtx_name_plain(name));
 	if (in_stacks && !address) {
 		nvtx_place_take(&range->place, sp, &thread->room);
 		range->place_hash = nvtx_place_hash(&range->place);

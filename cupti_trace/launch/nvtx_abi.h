@@ -199,6 +199,7 @@ struct nvtx_abi_enumeration {
 	void *extension;
 };
 
+#define NVTX_ABI_SCHEMA_HAS_SIZE (UINT64_C(1) << 6)
 #define NVTX_ABI_SCHEMA_HAS_ALIGNMENT (UINT64_C(1) << 7)
 #define NVTX_ABI_SCHEMA_HAS_ID (UINT64_C(1) << 8)
 #define NVTX_ABI_ENUMERATION_HAS_ID (UINT64_C(1) << 5)

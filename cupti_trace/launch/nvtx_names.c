@@ -29,6 +29,7 @@ struct name {
 	uint16_t domain;
 	uint32_t color;
 	bool sent;
+	_Atomic uint32_t plain; /* name without details; 0: this one */
 };
 
 /* Static and never freed: untouched pages cost nothing without NVTX. */
@@ -245,6 +246,19 @@ uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color)
 bool nvtx_name_is_folded(uint32_t id)
 {
 	return table.names[id].domain & FOLDED;
+}
+
+void nvtx_name_set_plain(uint32_t id, uint32_t plain)
+{
+	atomic_store_explicit(&table.names[id].plain, id == plain ? 0 : plain,
+			      memory_order_relaxed);
+}
+
+uint32_t nvtx_name_plain(uint32_t id)
+{
+	uint32_t plain = atomic_load_explicit(&table.names[id].plain, memory_order_relaxed);
+
+	return plain ? plain : id;
 }
 
 const char *nvtx_name_text(uint32_t id)

@@ -56,6 +56,15 @@ uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color);
 /* Returns whether a name stands for messages that differ in numbers. */
 bool nvtx_name_is_folded(uint32_t id);
 
+/*
+ * Sets the name without details of a name that has some: what the program called the range. Any
+ * thread.
+ */
+void nvtx_name_set_plain(uint32_t id, uint32_t plain);
+
+/* Returns that name, or `id` if none was set. */
+uint32_t nvtx_name_plain(uint32_t id);
+
 /* Returns the text of a name, without its domain; NULL: the id has none. */
 const char *nvtx_name_text(uint32_t id);
 

@@ -29,8 +29,7 @@ static struct {
 
 /* ---- schemas ---- */
 
-/* Returns the size of a value by its type, which is its alignment, too; 0: unknown. */
-static size_t size_of(uint64_t type)
+size_t nvtx_payload_size_of(uint64_t type)
 {
 	/* from char to char32_t; from a category to text */
 	static const uint8_t of_c[NVTX_ABI_ENTRY_CHAR32 + 1] = {0, 1,  1, 2, 2, 4, 4, 8, 8, 8,
@@ -46,15 +45,11 @@ static size_t size_of(uint64_t type)
 	return type < sizeof(of_nvtx) ? of_nvtx[type] : 0;
 }
 
-/*
- * Returns the offset of an entry that follows *end, and sets *end to its own end. SIZE_MAX:
- * unknown, for both.
- */
-static size_t place_entry(const struct nvtx_abi_schema *s, const struct nvtx_abi_entry *e,
+size_t nvtx_payload_place(const struct nvtx_abi_schema *s, const struct nvtx_abi_entry *e,
 			  size_t *end)
 {
 	bool is_pointer = e->flags & NVTX_ABI_ENTRY_IS_POINTER;
-	size_t size = is_pointer ? sizeof(void *) : size_of(e->type), align = size;
+	size_t size = is_pointer ? sizeof(void *) : nvtx_payload_size_of(e->type), align = size;
 	uint64_t array = is_pointer ? 0 : e->flags & NVTX_ABI_ENTRY_ARRAY;
 	size_t count = array ? e->detail : 1, at = e->offset;
 
@@ -107,7 +102,7 @@ static bool find_message(const struct nvtx_abi_schema *s, struct place *out)
 
 	for (size_t i = 0; i < s->entry_count && s->entries; i++) {
 		const struct nvtx_abi_entry *e = &s->entries[i];
-		size_t at = place_entry(s, e, &end);
+		size_t at = nvtx_payload_place(s, e, &end);
 
 		if ((e->flags & NVTX_ABI_ENTRY_MEANING) == NVTX_ABI_ENTRY_IS_MESSAGE)
 			return at <= LONGEST && describe(e, at, out);

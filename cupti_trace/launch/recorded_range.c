@@ -81,8 +81,10 @@ bool recorded_range_has_cuda(void)
 
 bool recorded_range_match(uint32_t name)
 {
+	uint32_t plain = nvtx_name_plain(name);
+
 	for (uint32_t i = 0; i < ranges.count; i++)
-		if (ranges.ids[i] == name)
+		if (ranges.ids[i] == name || ranges.ids[i] == plain)
 			return true;
 	return false;
 }

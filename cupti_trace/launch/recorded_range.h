@@ -23,7 +23,7 @@ struct tracer;
 bool recorded_range_has_nvtx(void);
 bool recorded_range_has_cuda(void);
 
-/* Returns whether an NVTX range of this name is selected. */
+/* Returns whether an NVTX range of this name is selected, or of its plain name (nvtx_names.h). */
 bool recorded_range_match(uint32_t name);
 
 /* Begins or ends a selected range, on any thread. */

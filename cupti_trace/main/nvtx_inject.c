@@ -7,9 +7,10 @@
  * numbers, returned as pointers. A pointer that we did not return does no harm.
  *
  * The payload extension's ranges are followed, too. A payload's message is read if the range has no
- * other (nvtx_payload.h).
+ * other (nvtx_payload.h). Ranges of NCCL are named by their payloads (nccl_calls.h).
  */
 #include "cupti_trace/core/settings.h"
+#include "cupti_trace/launch/nccl_calls.h"
 #include "cupti_trace/launch/nvtx.h"
 #include "cupti_trace/launch/nvtx_abi.h"
 #include "cupti_trace/launch/nvtx_payload.h"
@@ -26,7 +27,7 @@ static uint32_t domain_of(const void *handle)
 	return number < NVTX_DOMAINS_MAX ? (uint32_t)number : NVTX_DOMAINS_MAX - 1;
 }
 
-static uint32_t name_of(uint32_t domain, const struct nvtx_abi_attributes *a)
+static uint32_t message_of(uint32_t domain, const struct nvtx_abi_attributes *a)
 {
 	uint32_t color;
 
@@ -48,6 +49,19 @@ static uint32_t name_of(uint32_t domain, const struct nvtx_abi_attributes *a)
 				(size_t)a->reserved);
 		return nvtx_name(domain, NULL, color);
 	}
+}
+
+static uint32_t name_of(uint32_t domain, const struct nvtx_abi_attributes *a)
+{
+	const struct nvtx_abi_payload *payloads = NULL;
+
+	if (!nccl_calls_are(domain))
+		return message_of(domain, a);
+	if (a && a->size >= sizeof(*a) && a->payload_type == NVTX_ABI_PAYLOAD_EXTENDED &&
+	    a->reserved > 0)
+		payloads = (const struct nvtx_abi_payload *)(uintptr_t)a->payload;
+	return nccl_calls_name(domain, message_of(domain, a), payloads,
+			       payloads ? (size_t)a->reserved : 0);
 }
 
 static int range_push_ex(const struct nvtx_abi_attributes *attributes)
@@ -123,7 +137,10 @@ static void *domain_register_string_wide(const void *domain, const wchar_t *text
 
 static void *domain_create(const char *name)
 {
-	return (void *)(uintptr_t)nvtx_domain(name);
+	uint32_t number = nvtx_domain(name);
+
+	nccl_calls_domain(name, number);
+	return (void *)(uintptr_t)number;
 }
 
 static void *domain_create_wide(const wchar_t *name)
@@ -144,9 +161,11 @@ static int range_push_payload(const void *domain, const struct nvtx_abi_payload 
 static int range_pop_payload(const void *domain, const struct nvtx_abi_payload *payloads,
 			     size_t count)
 {
-	(void)payloads;
-	(void)count;
-	return nvtx_pop(domain_of(domain));
+	uint32_t number = domain_of(domain);
+
+	if (nccl_calls_are(number))
+		nccl_calls_end(payloads, count);
+	return nvtx_pop(number);
 }
 
 static uint64_t range_start_payload(const void *domain, const struct nvtx_abi_payload *payloads,
@@ -168,7 +187,11 @@ static void range_end_payload(const void *domain, uint64_t range,
 
 static uint64_t schema_register(const void *domain, const struct nvtx_abi_schema *schema)
 {
-	return nvtx_schema(domain_of(domain), schema);
+	uint32_t number = domain_of(domain);
+	uint64_t id = nvtx_schema(number, schema);
+
+	nccl_calls_schema(number, id, schema);
+	return id;
 }
 
 static uint64_t enumeration_register(const void *domain,

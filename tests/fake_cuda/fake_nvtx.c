@@ -91,6 +91,57 @@ FUNCTION(int, nvtxDomainRangePushEx, core2, NVTX_ABI_DOMAIN_RANGE_PUSH_EX,
 FUNCTION(int, nvtxDomainRangePop, core2, NVTX_ABI_DOMAIN_RANGE_POP, (void *), (void *domain),
 	 (domain), NOT_TRACKED)
 
+/* ---- the payload extension ---- */
+
+static intptr_t payload[NVTX_ABI_PAYLOAD_SIZE];
+
+static void start_extension(void)
+{
+	const char *path = getenv(NVTX_ABI_PATH_ENV);
+	void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
+	struct nvtx_abi_segment segment = {0, NVTX_ABI_PAYLOAD_SIZE, payload};
+	struct nvtx_abi_extension extension = {.version = 3,
+					       .struct_size = sizeof(extension),
+					       .module = NVTX_ABI_EXTENSION_PAYLOAD,
+					       .segment_count = 1,
+					       .segments = &segment};
+	int (*init)(struct nvtx_abi_extension *);
+
+	init = library ? (int (*)(struct nvtx_abi_extension *))dlsym(
+				 library, "InitializeInjectionNvtxExtension")
+		       : NULL;
+	if (!init || !init(&extension))
+		memset(payload, 0, sizeof(payload));
+}
+
+static void start_extension_once(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	start_once();
+	pthread_once(&once, start_extension);
+}
+
+EXPORT uint64_t nvtxPayloadSchemaRegister(void *domain, const struct nvtx_abi_schema *schema)
+{
+	intptr_t f;
+
+	start_extension_once();
+	f = payload[NVTX_ABI_PAYLOAD_SCHEMA_REGISTER];
+	return f ? ((uint64_t(*)(void *, const struct nvtx_abi_schema *))f)(domain, schema) : 0;
+}
+
+EXPORT int nvtxRangePopPayload(void *domain, const struct nvtx_abi_payload *payloads, size_t count)
+{
+	intptr_t f;
+
+	start_extension_once();
+	f = payload[NVTX_ABI_RANGE_POP_PAYLOAD];
+	return f ? ((int (*)(void *, const struct nvtx_abi_payload *, size_t))f)(domain, payloads,
+										 count)
+		 : NOT_TRACKED;
+}
+
 EXPORT void nvtxRangeEnd(uint64_t range)
 {
 	start_once();

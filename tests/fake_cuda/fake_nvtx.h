@@ -29,6 +29,10 @@ void *nvtxDomainRegisterStringA(void *domain, const char *text);
 int nvtxDomainRangePushEx(void *domain, const nvtxEventAttributes_t *attributes);
 int nvtxDomainRangePop(void *domain);
 
+/* The payload extension, which loads the library's entry for it at its own first call. */
+uint64_t nvtxPayloadSchemaRegister(void *domain, const struct nvtx_abi_schema *schema);
+int nvtxRangePopPayload(void *domain, const struct nvtx_abi_payload *payloads, size_t count);
+
 #ifdef __cplusplus
 }
 #endif

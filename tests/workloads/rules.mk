@@ -27,7 +27,7 @@ WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=$(GPU_ARCH) \
 	-Xcompiler -fno-omit-frame-pointer,-fno-optimize-sibling-calls
 
 # with NVTX ranges, and the stand-in's truth (truth.h)
-WORKLOADS_NVTX := nvtx_ranges nvtx_steps dosed_steps foreign_steps
+WORKLOADS_NVTX := nvtx_ranges nvtx_steps nccl_calls dosed_steps foreign_steps
 
 .PHONY: workloads workloads_gpu
 workloads: $(WORKLOADS_DIR)/no_frame_pointers
