@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "profiler/tables/api_calls_table.h"
 #include "profiler/tables/caching_allocator.h"
+#include "profiler/tables/collective_calls.h"
 #include "profiler/tables/counters_table.h"
 #include "profiler/tables/exposed.h"
 #include "profiler/findings/findings_tables.h"
@@ -65,6 +66,7 @@ int report_tables_of(const struct result *result, struct report_tables *list)
 		{result->rank_count > 0, ranks_report_table, false, false, false},
 		{result->rank_count > 0, ranks_collectives_report_table, true, false, false},
 		{result->rank_count > 0, ranks_clocks_report_table, true, false, false},
+		{m->nvtx, collective_calls_report_table, true, false, false},
 		{m->launch_shapes, launch_shapes_report_table, false, false, false},
 		{m->api, api_calls_report_table, false, true, false},
 		{m->memory, memory_totals_report_table, false, true, false},

@@ -18,8 +18,10 @@
 #include "profiler/formats/markdown_text.h"
 #include "profiler/model/losses.h"
 #include "profiler/model/quantity.h"
+#include "profiler/tables/collective_calls.h"
 #include "profiler/tables/hot_spots.h"
 #include "profiler/tables/kernel_facts.h"
+#include "profiler/tables/nccl_text.h"
 #include "symbolize/util/text.h"
 
 #define LINES_MAX 120u
@@ -44,6 +46,7 @@ struct page {
 	const struct result *result;
 	const struct hot_spots *spots;
 	const struct kernel_facts *facts;
+	const struct collective_calls *collectives;
 	const struct size *size;
 };
 
@@ -376,6 +379,44 @@ static void put_work(const struct page *p, const struct hot_spot_table *t, const
 	put_rest(p, t, rows_shown(p, t), gpu_ns, 5);
 }
 
+static void put_bandwidth(FILE *out, double gb_per_s)
+{
+	if (gb_per_s >= 0)
+		fprintf(out, " %.1f |", gb_per_s);
+	else
+		fputs(" |", out);
+}
+
+static void put_collective(const struct page *p, const struct collective_call *e)
+{
+	char time[QUANTITY_BYTES], size[QUANTITY_BYTES], name[NCCL_TEXT_BYTES + 20];
+
+	fprintf(p->out, "| %" PRIu64 " | %s | %s |", e->executions, time_text(time, (double)e->ns),
+		e->has_bytes ? bytes_text(size, e->bytes) : "");
+	put_bandwidth(p->out, e->algorithm);
+	put_bandwidth(p->out, e->bus);
+	snprintf(name, sizeof(name), "%s%s%s", e->operation, e->reduction[0] ? " " : "",
+		 e->reduction);
+	fputs(" ", p->out);
+	markdown_text(p->out, name, p->size->columns);
+	fputs(" |\n", p->out);
+}
+
+static void put_collectives(const struct page *p)
+{
+	const struct collective_calls *all = p->collectives;
+
+	if (all->count == 0)
+		return;
+	fputs("\n## Collectives\n\n| executions | time | message | algorithm GB/s | bus GB/s | |\n"
+	      "|--:|--:|--:|--:|--:|---|\n",
+	      p->out);
+	for (uint32_t i = 0; i < all->count && i < p->size->rows; i++)
+		put_collective(p, &all->list[i]);
+	if (all->count > p->size->rows)
+		fprintf(p->out, "| | | | | | %u more |\n", all->count - p->size->rows);
+}
+
 static void put_functions(const struct page *p)
 {
 	const struct hot_spot_table *t = &p->spots->functions;
@@ -541,6 +582,7 @@ static void put_page(const struct page *p)
 	put_steps(p);
 	put_findings(p);
 	put_work(p, &p->spots->kernels, "GPU kernels", "calls", gpu_ns);
+	put_collectives(p);
 	put_work(p, &p->spots->sites, "Launched by", "operations", gpu_ns);
 	put_idle(p);
 	put_functions(p);
@@ -558,14 +600,12 @@ static bool fits(const char *text, size_t size)
 }
 
 /* Makes the largest page that fits; the caller frees it. Returns NULL if out of memory. */
-static char *make_page(const struct result *result, const struct hot_spots *spots,
-		       const struct kernel_facts *facts, size_t *size)
+static char *make_page(struct page page, size_t *size)
 {
 	char *text = NULL;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct page page = {
-			.result = result, .spots = spots, .facts = facts, .size = &sizes[i]};
+		page.size = &sizes[i];
 
 		free(text);
 		text = NULL;
@@ -589,7 +629,14 @@ static int write_markdown(const struct result *result, const struct writer_optio
 	struct hot_spots *spots = hot_spots_new(result);
 	struct kernel_facts *facts = kernel_facts_new(result);
 	size_t size = 0;
-	char *page = spots && facts ? make_page(result, spots, facts, &size) : NULL;
+	struct collective_calls *collectives = collective_calls_new(result);
+	char *page = spots && facts && collectives
+			     ? make_page((struct page){.result = result,
+						       .spots = spots,
+						       .facts = facts,
+						       .collectives = collectives},
+					 &size)
+			     : NULL;
 
 	(void)options;
 	*written = written_in_ns(result);
@@ -599,6 +646,7 @@ static int write_markdown(const struct result *result, const struct writer_optio
 	}
 	free(page);
 	kernel_facts_free(facts);
+	collective_calls_free(collectives);
 	hot_spots_free(spots);
 	return !page ? -ENOMEM : ferror(out) ? -EIO : 0;
 }

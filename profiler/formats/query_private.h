@@ -5,6 +5,7 @@
  *	query.c          the table of questions, and most answers
  *	query_stacks.c   the stacks that launch a kernel
  *	query_compare.c  what changed since another run
+ *	query_collectives.c  collectives by name and size
  */
 #ifndef PROFILER_FORMATS_QUERY_PRIVATE_H
 #define PROFILER_FORMATS_QUERY_PRIVATE_H
@@ -18,7 +19,7 @@
 typedef int query_function(struct answer *answer, const struct query_input *in,
 			   const char *argument);
 
-query_function query_answer_stack, query_answer_compare;
+query_function query_answer_stack, query_answer_compare, query_answer_collectives;
 
 /* Adds the command that writes the output of a time range, unless it is empty. */
 void query_look_at_time(struct answer *answer, const struct result *result, uint64_t from_ns,

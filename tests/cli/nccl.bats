@@ -41,6 +41,53 @@ ranges()
 	END
 }
 
+# field NAME KEY FILE: a member of an operation's row
+field()
+{
+	python3 - "$@" <<-'END'
+		import json, sys
+		rows = json.load(open(sys.argv[3]))["rows"]
+		print(next((r.get(sys.argv[2]) for r in rows if r["operation"] == sys.argv[1]), "no row"))
+	END
+}
+
+@test "collectives by size, with bandwidths, of a run and from its capture" {
+	needs_command python3
+	run_profile -gpu-only --nvtx -o out.json -o out.md -o out.profile "$workload"
+	expect_status 0
+	expect_line stderr '^Collectives by size:$'
+	expect_line stderr '^ +4 +4\.000 ms +64\.0 MiB +8 +67\.11 +117\.44 +sum +AllReduce$'
+	expect_line out.md '^\| 4 \| 4\.000 ms \| 64\.0 MiB \| 67\.1 \| 117\.4 \| AllReduce sum \|$'
+	expect_line out.json '"collective_calls"'
+	run_profile --from out.profile --query collectives
+	expect_status 0
+	cp stdout answer
+	expect_equal bytes 67108864 "$(field AllReduce bytes answer)"
+	expect_equal executions 4 "$(field AllReduce executions answer)"
+	expect_equal bus 117.440512 "$(field AllReduce bus_gb_per_s answer)"
+	expect_equal 'all ranks' 83.88608 "$(field AllGather algorithm_gb_per_s answer)"
+	expect_equal broadcast 1.2345 "$(field Broadcast bus_gb_per_s answer)"
+	expect_equal group 29360128 "$(field '7 x Send 4 MiB + 7 x Recv 21000 B in all' bytes answer)"
+	expect_equal mixed None "$(field 'AllReduce 1 MiB sum + AllGather 1 KiB' bus_gb_per_s answer)"
+	expect_equal unknown None "$(field AllGatherV bytes answer)"
+	run_profile --from out.profile --under '^nvtx:NCCL:ncclAllReduce 64 MiB sum' --query collectives
+	expect_line stdout '"sums":\{"collectives":1,"ns":3000000\}'
+}
+
+@test "launches of a CUDA graph are executions" {
+	trace "$workload" graph
+	run_profile --from out.profile --query collectives
+	expect_line stdout '"operation":"AllReduce","reduction":"sum","bytes":1048576,"ranks":8,"executions":5,"ns":350000,'
+}
+
+@test "without --nvtx a question for collectives says what to do" {
+	run_profile -gpu-only -o out.profile "$workload"
+	run_profile --from out.profile --query collectives
+	expect_status 0
+	expect_line stdout '"answer":"Collectives have no names and sizes: run with --nvtx\."'
+	expect_line stdout '"sums":\{"collectives":0,"ns":0\}'
+}
+
 @test "NCCL before 2.25, whose payloads have no communicator" {
 	trace "$workload" old
 	ranges >frames

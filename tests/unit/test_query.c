@@ -138,7 +138,7 @@ static void the_list_is_complete(void **state)
 	tree = ask(&m.result, "list");
 	query_list(out);
 	fclose(out);
-	assert_int_equal(count_rows(tree), 12);
+	assert_int_equal(count_rows(tree), 13);
 	for (int i = 0; i < count_rows(tree); i++) {
 		const char *word = text_of(row(tree, i), "question");
 		bool has_argument = cJSON_GetObjectItem(row(tree, i), "argument");
