@@ -36,6 +36,7 @@ void merge_note_collective(struct adding *a, const struct timeline_record *recor
 		return;
 	line = collective_line_at(&a->run->places[record->place.number],
 				  m->stacks.list[r->stack.number].frame, a->rank, a->clock);
+	line.comm = collectives_comm(a->run, stack);
 	collectives_add(m->collectives, &line, r->start_ns, r->duration_ns,
 			(uint64_t)r->stack.number << 32 | r->place.number);
 	m->ranks[m->rank_count - 1].info.alone++; /* until peers are found */

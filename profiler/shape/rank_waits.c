@@ -34,6 +34,7 @@ static void add_record(struct rank_waits *w, const struct result *r,
 	if (!info)
 		return;
 	line = collective_line_at(place, kernel, rank, info->clock);
+	line.comm = collectives_comm(r, stack);
 	collectives_add(w->collectives, &line, record->start_ns, record->duration_ns, number);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/work_names.h"
+#include "profiler/tables/nccl_text.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/radix_sort.h"
@@ -18,9 +19,9 @@
 #define PAIR_STEPS_MAX (UINT64_C(1) << 26) /* steps to fit the clocks of two machines */
 #define GOOD_ERROR_NS 100000u              /* a fit with this error is good enough */
 
-/* A kernel on a clock. Its lines have slots from 0 on. */
+/* A kernel on a clock, of one communicator if it is known. Its lines have slots from 0 on. */
 struct kind {
-	uint32_t clock, kernel;
+	uint32_t clock, kernel, comm;
 	uint32_t lines;
 };
 
@@ -114,6 +115,21 @@ bool collectives_is_compared(const struct frame_info *frame)
 	return false;
 }
 
+uint32_t collectives_comm(const struct result *r, uint32_t stack)
+{
+	uint32_t comm = 0;
+
+	if (!r->totals.measure.nvtx)
+		return 0;
+	for (; stack != RESULT_ROOT && !comm; stack = r->stacks[stack].outer) {
+		const struct frame_info *frame = &r->frames[r->stacks[stack].frame];
+
+		if (frame->class == CLASS_NVTX)
+			comm = nccl_text_comm(frame->name);
+	}
+	return comm;
+}
+
 /* ---- adding ---- */
 
 struct collectives *collectives_new(struct quota *memory)
@@ -156,8 +172,8 @@ static void give_up(struct collectives *c)
 /* Returns the number of a kind; RECORD_NONE if out of memory. */
 static uint32_t kind_of(struct collectives *c, const struct collective_line *key)
 {
-	const struct kind kind = {.clock = key->clock, .kernel = key->kernel};
-	const uint32_t of[] = {key->clock, key->kernel};
+	const struct kind kind = {.clock = key->clock, .kernel = key->kernel, .comm = key->comm};
+	const uint32_t of[] = {key->clock, key->kernel, key->comm};
 
 	return record_get(&c->kinds, &of, &kind);
 }
@@ -259,6 +275,21 @@ static void count_together(const struct collectives *c, struct comparison *x, co
 		x->together[slot][other]++;
 		x->together[other][slot]++;
 	}
+}
+
+static uint32_t rank_of(const struct collectives *c, const struct comparison *x, uint32_t slot)
+{
+	return c->lines.list[x->line_of_slot[slot]].key.rank;
+}
+
+/* Makes all lines of different ranks peers: they have one communicator. */
+static void include_all(const struct collectives *c, struct comparison *x, uint32_t lines)
+{
+	memset(x->peers, 0, lines * sizeof(*x->peers));
+	for (uint32_t i = 0; i < lines; i++)
+		for (uint32_t k = 0; k < lines; k++)
+			if (rank_of(c, x, i) != rank_of(c, x, k))
+				include(&x->peers[i], k);
 }
 
 static void find_peers(const struct collectives *c, struct comparison *x, const uint32_t *order,
@@ -366,6 +397,7 @@ static void add_event(struct collectives *c, const struct comparison *x,
 	uint32_t slot = line->slot;
 	struct collective_line between = {.clock = c->clocks[line->key.clock].alignment.reference,
 					  .kernel = line->key.kernel,
+					  .comm = line->key.comm,
 					  .rank = line->key.clock};
 	uint64_t start_ns = c->list[last].start_ns, end_ns = group->first_end_ns;
 
@@ -437,16 +469,90 @@ static void place_operation(struct collectives *c, struct comparison *x, uint32_
 	group->members[group->count++] = number;
 }
 
+/* ---- by sequence ---- */
+
+/* Sorts operations by slot. Returns false if slots have unequal numbers, or share a rank. */
+static bool sort_by_slot(const struct collectives *c, const struct comparison *x,
+			 const uint32_t *order, uint32_t lines, uint32_t each, uint32_t *sorted)
+{
+	uint32_t filled[COLLECTIVES_LINES_MAX] = {0};
+
+	for (uint32_t i = 0; i < lines * each; i++) {
+		uint32_t slot = slot_of(c, order[i]);
+
+		if (filled[slot] == each || !lasts(&c->list[order[i]]))
+			return false;
+		sorted[slot * each + filled[slot]++] = order[i];
+	}
+	for (uint32_t i = 0; i < lines; i++)
+		for (uint32_t k = i + 1; k < lines; k++)
+			if (!has(&x->peers[i], k))
+				return false;
+	return true;
+}
+
+/* Opens a group of operation n of each line. Returns false, without one, if these do not overlap.
+ */
+static bool open_sequence(const struct collectives *c, struct comparison *x, const uint32_t *sorted,
+			  uint32_t lines, uint32_t each, uint32_t n)
+{
+	uint64_t latest_ns = 0, end_ns = UINT64_MAX;
+	struct open_group *group;
+
+	for (uint32_t i = 0; i < lines; i++) {
+		const struct collective_operation *o = &c->list[sorted[i * each + n]];
+
+		latest_ns = o->start_ns > latest_ns ? o->start_ns : latest_ns;
+		end_ns = o->end_ns < end_ns ? o->end_ns : end_ns;
+	}
+	if (is_after(latest_ns, end_ns, c->slack_ns))
+		return false;
+	open_group(x, end_ns);
+	group = &x->open[x->first_open];
+	for (uint32_t i = 0; i < lines; i++)
+		group->members[group->count++] = sorted[i * each + n];
+	return true;
+}
+
+/*
+ * Finds the collectives of a communicator by their numbers in each line. Returns false, with none
+ * found, if lines have unequal numbers of operations, or if too few overlap.
+ */
+static bool find_by_sequence(struct collectives *c, struct comparison *x, const uint32_t *order,
+			     uint32_t count, uint32_t lines)
+{
+	uint32_t each = count / lines, together = 0;
+	uint32_t *sorted = lines > 1 && count % lines == 0 ? malloc(count * sizeof(*sorted)) : NULL;
+	bool is_found = sorted && sort_by_slot(c, x, order, lines, each, sorted);
+
+	for (uint32_t n = 0; n < each && is_found; n++) {
+		together += open_sequence(c, x, sorted, lines, each, n);
+		x->open_count = 0;
+	}
+	is_found = is_found && UINT64_C(4) * together >= UINT64_C(3) * each;
+	for (uint32_t n = 0; n < each && is_found; n++)
+		if (open_sequence(c, x, sorted, lines, each, n))
+			close_first(c, x);
+	free(sorted);
+	return is_found;
+}
+
 static void find_of_kind(struct collectives *c, struct comparison *x, const uint32_t *order,
 			 uint32_t count)
 {
-	uint32_t lines = c->kinds.list[c->lines.list[c->list[order[0]].line].kind].lines;
+	const struct kind *kind = &c->kinds.list[c->lines.list[c->list[order[0]].line].kind];
+	uint32_t lines = kind->lines;
 
 	if ((lines == 1 && !c->between) || lines > COLLECTIVES_LINES_MAX)
 		return;
-	for (uint32_t i = 0; i < count && c->between; i++)
+	for (uint32_t i = 0; i < count; i++)
 		x->line_of_slot[slot_of(c, order[i])] = c->list[order[i]].line;
-	find_peers(c, x, order, count, lines);
+	if (kind->comm)
+		include_all(c, x, lines);
+	else
+		find_peers(c, x, order, count, lines);
+	if (kind->comm && find_by_sequence(c, x, order, count, lines))
+		return;
 	for (uint32_t i = 0; i < count; i++)
 		place_operation(c, x, order[i]);
 	while (x->open_count)
@@ -677,7 +783,8 @@ static bool fit_clocks(const struct collectives *events, struct sequences *s,
 			struct clock_fit fit;
 
 			steps--;
-			if (events->lines.list[a].key.kernel != events->lines.list[b].key.kernel)
+			if (events->lines.list[a].key.kernel != events->lines.list[b].key.kernel ||
+			    events->lines.list[a].key.comm != events->lines.list[b].key.comm)
 				continue;
 			pair.fixed = s->visits + s->first[a];
 			pair.fixed_count = s->count[a];

@@ -9,14 +9,19 @@
  * are not compared: a sender may leave before others receive (SendRecv, Broadcast, Reduce), and
  * some have no name of their own (Generic).
  *
- * Records do not tell communicators, so peers are found by their times, first those of one clock:
+ * Ranges of NCCL tell communicators (--nvtx). Then peers are of one kernel and communicator. If
+ * each rank has as many operations of these, operation n of one is a peer of operation n of the
+ * others: all ranks call a communicator's collectives in one order. They must overlap, which 3/4 of
+ * such groups do; the others stay alone. Otherwise, as in captures of a part, times tell.
+ *
+ * Without communicators, peers are found by their times alone, first those of one clock:
  *  - Candidates have one kernel, overlap in time, and end within COLLECTIVES_TOLERANCE_NS. Ranks of
  *    one machine leave together: the last chunk passes between GPUs in a few microseconds each.
  *    CUPTI's times of two GPUs differ by about one microsecond.
  *  - Independent collectives may end together by chance, such as those of several tensor-parallel
- *    groups. So peers must end together in 3/4 of the operations of the stream with fewer, over
- *    the whole run. All streams in a collective are peers of each other. Groups that always run
- *    in step look like one.
+ *    groups. So without communicators, peers must end together in 3/4 of the operations of the
+ *    stream with fewer, over the whole run. All streams in a collective are peers of each other.
+ * Groups that always run in step look like one.
  *  - No rank is in a collective twice. An operation without peers stays alone.
  *
  * If captures or records of peers are missing, the last of the other ranks counts as the last. Then
@@ -54,6 +59,7 @@
 struct collective_line {
 	uint32_t clock, kernel; /* ranks with one clock are compared; `kernel` is a frame */
 	uint32_t rank, device, context, stream;
+	uint32_t comm; /* communicator (collectives_comm); 0: unknown */
 };
 
 static inline struct collective_line collective_line_at(const struct place *place, uint32_t kernel,
@@ -119,6 +125,12 @@ bool collectives_find(struct collectives *c, const struct collective_clock *cloc
  * `c` is freed.
  */
 const struct collective_operation *collectives_list(const struct collectives *c, uint32_t *count);
+
+/*
+ * Returns the communicator of an operation, by the innermost range of NCCL in its stack that tells
+ * one; 0: unknown.
+ */
+uint32_t collectives_comm(const struct result *result, uint32_t stack);
 
 /* Return true for a kernel of NCCL; and for one that no rank leaves before all have come. */
 bool collectives_is_nccl(const struct frame_info *frame);

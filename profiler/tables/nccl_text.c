@@ -12,6 +12,7 @@
 #define GROUP "GroupEnd: "
 #define BETWEEN " + "
 #define IN_ALL " in all"
+#define COMM ", comm "
 
 static const struct operation {
 	const char *name;
@@ -213,4 +214,16 @@ bool nccl_text_read(const char *frame, struct nccl_text *text)
 	else
 		read_call(head, text);
 	return true;
+}
+
+uint32_t nccl_text_comm(const char *frame)
+{
+	const char *tail = starts_with(frame, FUNCTION) ? strstr(frame, COMM) : NULL;
+
+	if (!tail)
+		return 0;
+	tail += strlen(COMM);
+	return strlen(tail) == 8 && strspn(tail, "0123456789abcdef") == 8
+		       ? (uint32_t)strtoul(tail, NULL, 16)
+		       : 0;
 }

@@ -43,4 +43,7 @@ struct nccl_text {
  */
 bool nccl_text_read(const char *frame, struct nccl_text *text);
 
+/* Returns the communicator of a frame, the first half of NCCL's hash; 0: unknown. */
+uint32_t nccl_text_comm(const char *frame);
+
 #endif

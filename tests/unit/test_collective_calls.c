@@ -4,6 +4,7 @@
 #include "report_cell.h"
 #include "profiler/findings/report_tables.h"
 #include "profiler/tables/collective_calls.h"
+#include "profiler/tables/collectives.h"
 
 static struct made_result made;
 
@@ -199,6 +200,21 @@ static void the_table_is_among_those_of_a_run_with_ranges(void **state)
 	report_tables_release(&list);
 }
 
+static void communicators_of_stacks(void **state)
+{
+	uint32_t known = work("nvtx:NCCL:ncclGroupEnd: Send 1 B, comm 0000000a",
+			      "nvtx:NCCL:ncclRecv 1 B, several here", "[GPU_Kernel]nccl",
+			      CLASS_GPU_KERNEL),
+		 other = work("nvtx:step", NULL, "[GPU_Kernel]nccl", CLASS_GPU_KERNEL);
+
+	(void)state;
+	assert_int_equal(collectives_comm(&made.result, known), 0); /* without --nvtx */
+	made.result.totals.measure.nvtx = true;
+	assert_int_equal(collectives_comm(&made.result, known), 10);
+	assert_int_equal(collectives_comm(&made.result, other), 0);
+	assert_int_equal(collectives_comm(&made.result, RESULT_ROOT), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -209,6 +225,7 @@ int main(void)
 		TEST(copies_are_executions_of_one_rank_alone),
 		TEST(groups_of_several_kernels_have_no_bandwidth),
 		TEST(waits_for_other_ranks_do_not_slow_links),
+		TEST(communicators_of_stacks),
 		TEST(the_table_is_among_those_of_a_run_with_ranges),
 	};
 

@@ -209,6 +209,7 @@ struct cluster {
 	struct collectives *c;
 	struct collective_clock clocks[HOSTS_MAX];
 	uint32_t hosts, ranks; /* ranks: of each */
+	uint32_t comm;
 	int64_t ahead_ns[HOSTS_MAX];
 	double drift[HOSTS_MAX];
 };
@@ -232,7 +233,7 @@ static void add_on(struct cluster *x, uint32_t host, uint32_t rank, uint32_t str
 		   uint64_t start_ns, uint64_t end_ns)
 {
 	const struct collective_line line = {
-		.clock = host, .kernel = 7, .rank = rank, .stream = stream};
+		.clock = host, .kernel = 7, .rank = rank, .stream = stream, .comm = x->comm};
 	uint64_t start = on_clock(x, host, start_ns);
 
 	collectives_add(x->c, &line, start, on_clock(x, host, end_ns) - start, 0);
@@ -262,6 +263,7 @@ static void clocks_of_machines_are_aligned(void **state)
 		uint64_t now = 10000 * (uint64_t)MS;
 
 		cluster_begin(&p, &x, hosts, ranks, 50 * (int64_t)MS);
+		x.comm = round % 2;
 		for (uint32_t i = 0; i < 1000; i++) {
 			wanted[i] = (uint32_t)prng_below(&p, hosts * ranks);
 			add_collective(&p, &x, now, wanted[i]);
@@ -448,7 +450,8 @@ static void nonsense_of_machines_is_harmless(void **state)
 				.clock = (uint32_t)prng_below(&p, hosts),
 				.kernel = (uint32_t)prng_below(&p, 2),
 				.rank = (uint32_t)prng_below(&p, 16),
-				.stream = (uint32_t)prng_below(&p, streams)};
+				.stream = (uint32_t)prng_below(&p, streams),
+				.comm = (uint32_t)prng_below(&p, 2)};
 			uint64_t start = prng_below(&p, 2) ? prng_bits(&p, bits) : i / 20 * range;
 
 			collectives_add(c, &line, start, prng_bits(&p, bits / 2), i);
@@ -483,7 +486,8 @@ static void nonsense_is_harmless(void **state)
 			const struct collective_line line = {
 				.kernel = (uint32_t)prng_below(&p, 2),
 				.rank = (uint32_t)prng_below(&p, ranks),
-				.stream = (uint32_t)prng_below(&p, streams)};
+				.stream = (uint32_t)prng_below(&p, streams),
+				.comm = (uint32_t)prng_below(&p, 2)};
 
 			collectives_add(c, &line, prng_bits(&p, bits), prng_bits(&p, bits), i);
 		}
@@ -500,6 +504,118 @@ static void nonsense_is_harmless(void **state)
 		}
 		end(c);
 	}
+}
+
+/* ---- communicators ---- */
+
+static void add_of(struct collectives *c, uint32_t comm, uint32_t rank, uint64_t start_ns,
+		   uint64_t end_ns)
+{
+	const struct collective_line line = {.kernel = 7, .rank = rank, .comm = comm};
+
+	collectives_add(c, &line, start_ns, end_ns - start_ns, 0);
+}
+
+/* Pairs 0, 1 and 2, 3 in step: only communicators tell them apart. */
+static void communicators_in_step_stay_apart(void **state)
+{
+	(void)state;
+	for (uint32_t is_known = 0; is_known < 2; is_known++) {
+		struct collectives *c = begin();
+
+		for (uint32_t i = 0; i < 20; i++)
+			for (uint32_t rank = 0; rank < 4; rank++)
+				add_of(c, is_known * (1 + rank / 2), rank,
+				       (i + 1) * MS + rank * 1000, (i + 1) * MS + 90000);
+		assert_true(collectives_find(c, NULL, 0));
+		for (uint32_t i = 0; i < 80; i++)
+			if (is_known)
+				check(c, i, i % 4 / 2 * 2 + 1, i % 2 ? 0 : 1000);
+			else
+				check(c, i, 3, (3 - i % 4) * 1000);
+		end(c);
+	}
+}
+
+/* Ranks leave 400 us apart: times do not tell, numbers do. */
+static void operations_of_one_number_are_peers(void **state)
+{
+	(void)state;
+	for (uint32_t comm = 0; comm < 2; comm++) {
+		struct collectives *c = begin();
+
+		for (uint32_t i = 0; i < 20; i++)
+			for (uint32_t rank = 0; rank < 3; rank++)
+				add_of(c, comm, rank, (2 * i + 1) * MS + (rank == 1) * 50000,
+				       (2 * i + 1) * MS + 90000 + rank * 400000);
+		assert_true(collectives_find(c, NULL, 0));
+		for (uint32_t i = 0; i < 60; i++)
+			check(c, i, comm ? 1 : COLLECTIVES_ALONE, comm && i % 3 != 1 ? 50000 : 0);
+		end(c);
+	}
+}
+
+/* Captures of parts: rank 0 lacks the first operation, and rank 1 the last, or nothing. */
+static void parts_of_a_run_are_compared_by_times(void **state)
+{
+	(void)state;
+	for (uint32_t is_unequal = 0; is_unequal < 2; is_unequal++) {
+		struct collectives *c = begin();
+		uint32_t compared = 0, count;
+		const struct collective_operation *list;
+
+		for (uint32_t i = 0; i < 20; i++)
+			for (uint32_t rank = 0; rank < 2; rank++)
+				if ((rank == 1 || i > 0) && (rank == 0 || i < 19 || is_unequal))
+					add_of(c, 5, rank, (i + 1) * MS + rank * 1000,
+					       (i + 1) * MS + 90000);
+		assert_true(collectives_find(c, NULL, 0));
+		list = collectives_list(c, &count);
+		for (uint32_t i = 0; i < count; i++) {
+			compared += list[i].last == 1;
+			assert_int_equal(list[i].wait_ns,
+					 list[i].last == 1 && list[i].rank == 0 ? 1000 : 0);
+		}
+		assert_int_equal(compared, is_unequal ? 38 : 36);
+		end(c);
+	}
+}
+
+/* Operations of one number that cannot be one stay alone. */
+static void few_that_do_not_overlap_stay_alone(void **state)
+{
+	struct collectives *c = begin();
+
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++)
+		for (uint32_t rank = 0; rank < 2; rank++) {
+			uint64_t at = (i + 1) * (uint64_t)MS + (i % 10 == 3 ? rank * 200000 : 0);
+
+			add_of(c, 5, rank, at + rank * 1000, at + 90000);
+		}
+	assert_true(collectives_find(c, NULL, 0));
+	for (uint32_t i = 0; i < 40; i++)
+		check(c, i, i / 2 % 10 == 3 ? COLLECTIVES_ALONE : 1,
+		      i / 2 % 10 == 3 || i % 2 ? 0 : 1000);
+	end(c);
+}
+
+static void a_rank_with_two_streams_of_one_communicator(void **state)
+{
+	struct collectives *c = begin();
+	struct collective_line line = {.kernel = 7, .comm = 5};
+
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++)
+		for (uint32_t stream = 0; stream < 3; stream++) {
+			line.rank = stream / 2;
+			line.stream = stream;
+			collectives_add(c, &line, (i + 1) * MS + stream * 100000, 90000, 0);
+		}
+	assert_true(collectives_find(c, NULL, 0));
+	for (uint32_t i = 0; i < 60; i++)
+		check(c, i, COLLECTIVES_ALONE, 0);
+	end(c);
 }
 
 static void too_many_streams_are_not_compared(void **state)
@@ -583,6 +699,11 @@ int main(void)
 		cmocka_unit_test(few_collectives_align_nothing),
 		cmocka_unit_test(nonsense_of_machines_is_harmless),
 		cmocka_unit_test(nonsense_is_harmless),
+		cmocka_unit_test(communicators_in_step_stay_apart),
+		cmocka_unit_test(operations_of_one_number_are_peers),
+		cmocka_unit_test(parts_of_a_run_are_compared_by_times),
+		cmocka_unit_test(few_that_do_not_overlap_stay_alone),
+		cmocka_unit_test(a_rank_with_two_streams_of_one_communicator),
 		cmocka_unit_test(too_many_streams_are_not_compared),
 		cmocka_unit_test(without_room_there_are_none),
 		cmocka_unit_test(kernels_are_known_by_their_names),

@@ -547,6 +547,47 @@ static void waits_for_a_late_rank_are_below_the_kernel(void **state)
 	}
 }
 
+/* Makes the function that reduces a range of NCCL. */
+static void name_range(struct made_result *m, const char *name)
+{
+	m->result.totals.measure.nvtx = true;
+	for (uint32_t i = 1; i < m->result.frame_count; i++)
+		if (strcmp(m->frames[i].name, "all_reduce") == 0) {
+			m->frames[i].class = CLASS_NVTX;
+			m->frames[i].name = m->frames[i].short_name = name;
+		}
+}
+
+/* Rank 2 is in step with the others, and has another communicator. */
+static void communicators_of_ranges_tell_who_waited(void **state)
+{
+	static struct made_job j;
+	struct view_options options = {.names = VIEW_NAMES_DEFAULT};
+	struct view *view;
+
+	(void)state;
+	made_job_begin(&j, ALL_REDUCE);
+	for (uint32_t i = 0; i < RUNS; i++)
+		name_range(&j.runs[i].made,
+			   i < 2 ? "nvtx:NCCL:ncclAllReduce 1 B, 2 ranks, comm 00000001"
+				 : "nvtx:NCCL:ncclAllReduce 1 B, 2 ranks, comm 00000002");
+	made_job_merge(&j, true);
+	assert_int_equal(sum_of(j.result, 0, "[waiting for rank 1]").ns,
+			 RANKS_STEPS * RANKS_LATE_NS);
+	assert_int_equal(sum_of(j.result, 2, "[waiting for rank 1]").ns, 0);
+	assert_int_equal(j.result->ranks[1].came_last, RANKS_STEPS);
+	assert_int_equal(j.result->ranks[2].alone, RANKS_STEPS);
+	options.slice.has_time = true; /* found again */
+	options.slice.to_ns = 10 * RANKS_STEP_NS;
+	view = view_new(j.result, &options, folder, NULL);
+	assert_non_null(view);
+	assert_int_equal(sum_of(view_result(view), 0, "[waiting for rank 1]").ns,
+			 10 * RANKS_LATE_NS);
+	assert_int_equal(sum_of(view_result(view), 2, "[waiting for rank 1]").ns, 0);
+	view_free(view);
+	made_job_end(&j);
+}
+
 static void a_row_is_split_no_further_than_it_goes(void **state)
 {
 	static struct made_job j;
@@ -756,6 +797,7 @@ int main(void)
 		cmocka_unit_test(sums_that_are_too_large_are_refused),
 		cmocka_unit_test(ranks_are_frames_at_the_root),
 		cmocka_unit_test(waits_for_a_late_rank_are_below_the_kernel),
+		cmocka_unit_test(communicators_of_ranges_tell_who_waited),
 		cmocka_unit_test(collectives_keep_all_time),
 		cmocka_unit_test(a_row_is_split_no_further_than_it_goes),
 		cmocka_unit_test(clocks_of_machines_are_aligned_by_collectives),

@@ -110,12 +110,26 @@ static void folded_and_odd_names(void **state)
 	assert_false(nccl_text_read("", &text));
 }
 
+static void communicators(void **state)
+{
+	(void)state;
+	assert_int_equal(nccl_text_comm("nvtx:NCCL:ncclSend 1 B, 8 ranks, comm 3f2a91c0"),
+			 0x3f2a91c0);
+	assert_int_equal(nccl_text_comm("nvtx:NCCL:ncclSend 1 B, comm f0000001"), 0xf0000001);
+	assert_int_equal(nccl_text_comm("nvtx:NCCL:ncclSend N B, N ranks, comm N"), 0);
+	assert_int_equal(nccl_text_comm("nvtx:NCCL:ncclSend 1 B, comm 3f2a91c"), 0);
+	assert_int_equal(nccl_text_comm("nvtx:NCCL:ncclSend 1 B, comm 3f2a91c01"), 0);
+	assert_int_equal(nccl_text_comm("nvtx:NCCL:ncclGroupEnd: Send 1 B, several comms"), 0);
+	assert_int_equal(nccl_text_comm("nvtx:ncclSend 1 B, comm 3f2a91c0"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls),
 		cmocka_unit_test(groups),
 		cmocka_unit_test(folded_and_odd_names),
+		cmocka_unit_test(communicators),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
