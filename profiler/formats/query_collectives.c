@@ -50,10 +50,10 @@ static void say_collectives(struct answer *a, const struct query_input *in,
 	char whole[QUANTITY_BYTES], most[QUANTITY_BYTES], size[QUANTITY_BYTES];
 	const struct collective_call *first = all->list;
 
-	if (!in->result->totals.measure.nvtx)
-		answer_say(a, "Collectives have no names and sizes: run with --nvtx.");
-	else if (all->count == 0)
-		answer_say(a, "No GPU work was started in ranges of NCCL.");
+	if (all->count == 0)
+		answer_say(a, in->result->totals.measure.nvtx
+				      ? "No GPU work was started in ranges of NCCL."
+				      : "Collectives have no names and sizes: run with --nvtx.");
 	else
 		answer_say(a, "Collectives: %s. Most, %s (%.1f %%), is of %s%s%s.",
 			   time_text(whole, (double)all->whole_ns),

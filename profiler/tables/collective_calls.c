@@ -92,7 +92,7 @@ static void add_kernel(struct collective_call *e, const struct frame_info *kerne
 	saturated_add(&e->ns, row->ns);
 	if (is_wait)
 		saturated_add(&e->waited_ns, row->ns);
-	e->has_kernels |= e->kernel && strcmp(e->kernel->name, kernel->name) != 0;
+	e->kernels_differ |= e->kernel && strcmp(e->kernel->name, kernel->name) != 0;
 	e->kernel = kernel;
 }
 
@@ -134,7 +134,9 @@ static void finish(struct collective_call *e)
 	}
 	e->algorithm = e->bus = -1;
 	ns = e->ns - e->waited_ns;
-	if (ns == 0 || e->executions == 0 || e->moved == 0 || (e->is_group && e->has_kernels))
+	if (e->is_group && (!e->has_bytes || e->kernels_differ))
+		e->executions = 0; /* one may have started several kernels */
+	if (ns == 0 || e->executions == 0 || e->moved == 0)
 		return;
 	e->algorithm = (double)e->moved * (double)e->executions / (double)ns;
 	if (e->factor >= 0)

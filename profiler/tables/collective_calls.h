@@ -10,8 +10,8 @@
  * NCCL starts one kernel for a call, and the launches of a CUDA graph repeat it. So executions are
  * counted by kernels, and other work, such as copies of arguments, adds nothing. Without kernels, a
  * communicator of one rank executes by copies. Bandwidths are of the time without waits for other
- * ranks, where those are known (merged ranks). Bandwidths of groups need one kernel, which all
- * executions have.
+ * ranks, where those are known (merged ranks). Groups that may start several kernels at once have
+ * neither executions nor bandwidths (nccl_text.h).
  */
 #ifndef PROFILER_TABLES_COLLECTIVE_CALLS_H
 #define PROFILER_TABLES_COLLECTIVE_CALLS_H
@@ -34,7 +34,7 @@ struct collective_call {
 	uint64_t moved, other_count, other_ns;
 	double factor;
 	const struct frame_info *kernel;
-	bool has_kernels; /* several ones */
+	bool kernels_differ;
 };
 
 struct collective_calls {

@@ -19,9 +19,9 @@
  *    one machine leave together: the last chunk passes between GPUs in a few microseconds each.
  *    CUPTI's times of two GPUs differ by about one microsecond.
  *  - Independent collectives may end together by chance, such as those of several tensor-parallel
- *    groups. So without communicators, peers must end together in 3/4 of the operations of the
- *    stream with fewer, over the whole run. All streams in a collective are peers of each other.
- * Groups that always run in step look like one.
+ *    groups. So peers must end together in 3/4 of the operations of the stream with fewer, over
+ *    the whole run. All streams in a collective are peers of each other. Groups that always run
+ *    in step look like one.
  *  - No rank is in a collective twice. An operation without peers stays alone.
  *
  * If captures or records of peers are missing, the last of the other ranks counts as the last. Then

@@ -153,6 +153,9 @@ static void groups_of_several_kernels_have_no_bandwidth(void **state)
 	}
 	all = collective_calls_new(&made.result);
 	assert_true(entry(all, "2 x AllReduce 1 KiB sum")->algorithm < 0);
+	assert_int_equal(entry(all, "2 x AllReduce 1 KiB sum")->executions, 0);
+	assert_int_equal(entry(all, "2 x AllReduce 1 KiB sum")->ns, 2048);
+	assert_int_equal(entry(all, "AllReduce")->executions, 2);
 	assert_float_equal(entry(all, "AllReduce")->algorithm, 1, 1e-9);
 	collective_calls_free(all);
 }
