@@ -9,6 +9,7 @@
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
 #include "profiler/formats/answer.h"
+#include "profiler/tables/kernel_class.h"
 
 #define COMMAND_BYTES 200 /* longer ones have words that stand for theirs */
 
@@ -55,6 +56,8 @@ static char *slice_text(const struct view_options *view, bool is_time, const cha
 	slice_visit_options(&view->slice, put_option, &t);
 	if (!is_time && view->my_code)
 		put_option(&t, "--my-code", NULL);
+	if (!is_time && view->kernel_classes)
+		put_option(&t, "--kernel-classes", kernel_classes_path(view->kernel_classes));
 	if (fclose(t.out) != 0 || t.has_failed) {
 		free(t.text);
 		return NULL;

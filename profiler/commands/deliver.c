@@ -503,6 +503,32 @@ static void make_findings(const struct options *o, struct delivered *d)
 		view_set_findings(d->view, d->findings);
 }
 
+/* Returns whether the result has a frame of a class. */
+static bool has_frames_of(const struct result *r, enum frame_class class)
+{
+	for (uint32_t i = 0; i < r->frame_count; i++)
+		if (r->frames[i].class == class)
+			return true;
+	return false;
+}
+
+/* Tells which parts of --by no stack has. */
+static void report_parts(struct log *log, const struct grouping *by, const struct result *result)
+{
+	if (grouping_has(by, GROUPING_RANK) && result->rank_count == 0 &&
+	    !result->totals.job.is_known)
+		log_warn(log,
+			 "--by rank: none of %s was set, so there are no "
+			 "ranks; " JOB_RANK_ADVICE,
+			 JOB_RANK_VARIABLES);
+	if (grouping_has(by, GROUPING_OPERATOR) && !has_frames_of(result, CLASS_OPERATOR))
+		log_warn(log, "--by operator: no operator is in the profile; a run has them with "
+			      "--ops");
+	if ((grouping_has(by, GROUPING_LAYER) || grouping_has(by, GROUPING_LAYER_KIND)) &&
+	    !has_frames_of(result, CLASS_LAYER))
+		log_warn(log, "--by layer: no layer is in the profile");
+}
+
 /* Tells which patterns for frames match none. */
 static void report_frames(struct log *log, const struct view *view, const struct slice *slice)
 {
@@ -539,12 +565,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (d.view) {
 		shown = view_result(d.view);
 		report_own_code(log, o, result, d.view);
-		if (grouping_has_rank(&o->view.by) && result->rank_count == 0 &&
-		    !result->totals.job.is_known)
-			log_warn(log,
-				 "--by rank: none of %s was set, so there are no "
-				 "ranks; " JOB_RANK_ADVICE,
-				 JOB_RANK_VARIABLES);
+		report_parts(log, &o->view.by, result);
 		if (o->view.trim_to.text && !view_has_root(d.view) && result->row_count > 0)
 			log_warn(log, "--trim-to: no function in the profile matches '%s'",
 				 o->view.trim_to.text);

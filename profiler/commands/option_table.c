@@ -22,8 +22,9 @@ static const char *const graphs[] = {"node", "whole", "device", NULL};
 static const char *const formats[] = {"folded",     "svg",           "html",     "pprof",
 				      "speedscope", "otlp-profiles", "perfetto", "chrome",
 				      "json",       "markdown",      "profile",  NULL};
-static const char *const parts[] = {"rank",    "process", "thread", "device",
-				    "context", "stream",  NULL};
+static const char *const parts[] = {"rank",    "process",    "thread", "device",
+				    "context", "stream",     "class",  "operator",
+				    "layer",   "layer-kind", NULL};
 static const char *const names[] = {"full", "short", NULL};
 static const char *const weights[] = {"time", "peak", "left", NULL};
 static const char *const walls[] = {"user", "kernel", NULL};
@@ -68,8 +69,10 @@ const struct option_entry option_table[] = {
 	 HELP("weights in samples (default), us or ns",
 	      "For folded stacks; all other formats have nanoseconds.")},
 	{OPTION(OPT_BY, "by", TOPIC_OUTPUT), .take = take_by, TAKES(ARGUMENT_WORDS, "PARTS", parts),
-	 HELP("root frames: rank,process,thread,device,context,stream",
-	      "Any of them, in the order given, separated by commas.")},
+	 HELP("root frames: rank,process,thread,device,class,layer,...",
+	      "Any of rank, process, thread, device, context, stream, class (of kernels: GEMM, "
+	      "softmax, ...), operator (--ops), layer and layer-kind ([layers.*.mlp]), in the "
+	      "order given, separated by commas.")},
 	{OPTION(OPT_WEIGHT, "weight", TOPIC_OUTPUT), .take = take_weight,
 	 TAKES(ARGUMENT_WORD, "WHAT", weights),
 	 HELP("draw stacks by time (default), bytes, or a counter",
@@ -394,6 +397,12 @@ const struct option_entry option_table[] = {
 	 HELP("begin stacks at the outermost function of this name",
 	      "An extended regular expression, which matches anywhere in the full name. Stacks "
 	      "without such a function stay whole.")},
+	{OPTION(OPT_KERNEL_CLASSES, "kernel-classes", TOPIC_NAMES), .take = take_kernel_classes,
+	 TAKES(ARGUMENT_FILE, "FILE", NULL),
+	 HELP("your own classes of kernels, before the built-in ones",
+	      "For --by class and the tables of kernels. Each line of the file is a class, blanks "
+	      "and an extended regular expression, which matches anywhere in a kernel's name. "
+	      "docs/layers.md lists the classes.")},
 	{OPTION(OPT_INLINES, "inlines", TOPIC_NAMES), FLAG(options.naming.inlines),
 	 HELP("show inlined functions (needs debug information)",
 	      "-g or -g1, in the file or under /usr/lib/debug. Captures have their names.")},

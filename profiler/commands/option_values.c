@@ -10,6 +10,7 @@
 #include "profiler/commands/output_name.h"
 #include "profiler/send/http_url.h"
 #include "profiler/output/writers.h"
+#include "profiler/tables/kernel_class.h"
 
 /* ---- of any option ---- */
 
@@ -190,8 +191,9 @@ bool set_format(struct parsed_options *o, const struct option_entry *e, const ch
 bool take_by(struct parsed_options *o, const char *text)
 {
 	return grouping_parse(text, &o->options.view.by) ||
-	       option_complain("--by takes rank, process, thread, device, context, stream, each at "
-			       "most once, separated by commas, not '%s'",
+	       option_complain("--by takes rank, process, thread, device, context, stream, class, "
+			       "operator, layer, layer-kind, each at most once, separated by "
+			       "commas, not '%s'",
 			       text);
 }
 
@@ -581,4 +583,14 @@ bool take_my_path(struct parsed_options *o, const char *text)
 	o->options.view.my_code = true;
 	o->options.view.my_paths[o->options.view.my_path_count++] = text;
 	return true;
+}
+
+bool take_kernel_classes(struct parsed_options *o, const char *text)
+{
+	char error[KERNEL_CLASS_ERROR_BYTES];
+
+	if (o->options.view.kernel_classes)
+		return option_complain("--kernel-classes may be given once");
+	o->options.view.kernel_classes = kernel_classes_read(text, error);
+	return o->options.view.kernel_classes || option_complain("--kernel-classes: %s", error);
 }

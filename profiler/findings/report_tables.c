@@ -14,6 +14,7 @@
 #include "profiler/tables/ranks_table.h"
 #include "profiler/tables/stall_shares.h"
 #include "profiler/tables/measured_table.h"
+#include "profiler/tables/work_parts.h"
 
 static void name_whole_run(struct report_table *f)
 {
@@ -76,6 +77,10 @@ int report_tables_of(const struct result *result, struct report_tables *list)
 		{m->stall_period != 0, stall_shares_report_table, false, false, false},
 		{m->counters, counters_report_table, false, true, false},
 		{m->idle && result->timeline, exposed_report_table, true, false, false},
+		{!result->weight, kernel_classes_report_table, true, false, true},
+		{!result->weight, operators_report_table, true, false, true},
+		{!result->weight, layers_report_table, true, false, true},
+		{!result->weight, layer_kinds_report_table, true, false, true},
 	};
 	int err = 0;
 

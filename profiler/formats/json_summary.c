@@ -11,6 +11,7 @@
 #include "profiler/model/losses.h"
 #include "profiler/model/work_names.h"
 #include "profiler/tables/hot_spots.h"
+#include "profiler/tables/kernel_class.h"
 #include "profiler/tables/kernel_facts.h"
 #include "profiler/findings/report_tables.h"
 #include "profiler/tables/gpu_rows.h"
@@ -33,9 +34,13 @@ static void put_facts(struct json *j, const struct kernel_facts *facts,
 		json_text(j, list[i].key, list[i].text);
 }
 
-/* Writes a table. `count_key` is NULL if its rows have no count. */
+/*
+ * Writes a table. `count_key` is NULL if its rows have no count. Kernels of `r` have a class and
+ * facts; NULL: there are none.
+ */
 static void put_table(struct json *j, const char *key, const char *count_key,
-		      const struct hot_spot_table *table, const struct kernel_facts *facts)
+		      const struct hot_spot_table *table, const struct kernel_facts *facts,
+		      const struct result *r)
 {
 	begin_list(j, key);
 	for (uint32_t i = 0; i < table->count; i++) {
@@ -45,6 +50,8 @@ static void put_table(struct json *j, const char *key, const char *count_key,
 		json_text(j, "name", e->frame->name);
 		json_text(j, "short_name", e->frame->short_name);
 		json_text(j, "file", e->frame->file ? e->frame->file : e->frame->module);
+		if (r)
+			json_text(j, "class", kernel_class_of(r->kernel_classes, e->frame));
 		if (count_key)
 			json_uint(j, count_key, e->count);
 		json_uint(j, "ns", e->ns);
@@ -242,11 +249,11 @@ static int write_summary(const struct result *result, const struct writer_option
 	put_totals(&j, written->total, d, result->totals.ledger);
 	put_stacks(&j, &result->totals);
 	put_work(&j, &rows);
-	put_table(&j, "kernels", "calls", &d->kernels, facts);
-	put_table(&j, "other_gpu_work", "operations", &d->copies, facts);
-	put_table(&j, "launch_sites", "operations", &d->sites, facts);
-	put_table(&j, "functions", "samples", &d->functions, facts);
-	put_table(&j, "waits", NULL, &d->waits, facts);
+	put_table(&j, "kernels", "calls", &d->kernels, facts, result);
+	put_table(&j, "other_gpu_work", "operations", &d->copies, facts, NULL);
+	put_table(&j, "launch_sites", "operations", &d->sites, facts, NULL);
+	put_table(&j, "functions", "samples", &d->functions, facts, NULL);
+	put_table(&j, "waits", NULL, &d->waits, facts, NULL);
 	put_verdict(&j, result->findings);
 	err = put_report_table(&j, result);
 	put_losses(&j, result->totals.ledger, result->unnamed.not_kept);

@@ -20,6 +20,7 @@
 #include "profiler/model/quantity.h"
 #include "profiler/tables/collective_calls.h"
 #include "profiler/tables/hot_spots.h"
+#include "profiler/tables/kernel_class.h"
 #include "profiler/tables/kernel_facts.h"
 #include "profiler/tables/nccl_text.h"
 #include "symbolize/util/text.h"
@@ -356,27 +357,33 @@ static uint32_t rows_shown(const struct page *p, const struct hot_spot_table *t)
 	return t->count < p->size->rows ? t->count : p->size->rows;
 }
 
-/* Writes a table of GPU work: kernels, or launch sites. */
+/* Writes a table of GPU work: kernels, which have a class, or launch sites. */
 static void put_work(const struct page *p, const struct hot_spot_table *t, const char *title,
 		     const char *column, uint64_t gpu_ns)
 {
+	bool has_class = t == &p->spots->kernels;
 	char time[QUANTITY_BYTES], mean[QUANTITY_BYTES];
 
 	if (t->count == 0)
 		return;
-	fprintf(p->out, "\n## %s\n\n| %s | time | share | mean | |\n|--:|--:|--:|--:|---|\n", title,
-		column);
+	fprintf(p->out, "\n## %s\n\n| %s | time | share | mean |%s |\n|--:|--:|--:|--:|%s---|\n",
+		title, column, has_class ? " class |" : "", has_class ? "---|" : "");
 	for (uint32_t i = 0; i < rows_shown(p, t); i++) {
 		const struct hot_spot *e = &t->list[i];
 
 		fprintf(p->out, "| %" PRIu64 " | %s | %.1f %% | %s | ", e->count,
 			time_text(time, (double)e->ns), percent_of(e->ns, gpu_ns),
 			time_text(mean, e->count ? (double)e->ns / (double)e->count : 0));
+		if (has_class) {
+			markdown_text(p->out, kernel_class_of(p->result->kernel_classes, e->frame),
+				      KERNEL_CLASS_WORD_BYTES);
+			fputs(" | ", p->out);
+		}
 		put_name(p, e->frame);
 		put_facts(p, e->frame);
 		fputs(" |\n", p->out);
 	}
-	put_rest(p, t, rows_shown(p, t), gpu_ns, 5);
+	put_rest(p, t, rows_shown(p, t), gpu_ns, has_class ? 6 : 5);
 }
 
 static void put_bandwidth(FILE *out, double gb_per_s)

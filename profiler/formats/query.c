@@ -13,6 +13,7 @@
 #include "profiler/model/quantity.h"
 #include "profiler/model/work_names.h"
 #include "profiler/tables/hot_spots.h"
+#include "profiler/tables/kernel_class.h"
 #include "profiler/tables/kernel_facts.h"
 #include "profiler/tables/memory_table.h"
 #include "profiler/tables/report_table.h"
@@ -301,6 +302,8 @@ static void put_spots(struct answer *a, const struct result *r, const struct hot
 			break;
 		}
 		query_put_frame(a, e->frame);
+		if (rows->is_kernels)
+			json_text(j, "class", kernel_class_of(r->kernel_classes, e->frame));
 		if (rows->count)
 			json_uint(j, rows->count, e->count);
 		json_uint(j, "ns", e->ns);
@@ -529,7 +532,8 @@ static void put_cell(struct answer *a, struct json *j, const struct result *r,
 		json_uint(j, column->key, cell.number);
 }
 
-static void put_table(struct answer *a, const struct result *r, const struct report_table *f)
+void query_put_table(struct answer *a, const struct result *r, const struct report_table *f,
+		     query_look_function *look)
 {
 	struct json *j;
 
@@ -541,10 +545,17 @@ static void put_table(struct answer *a, const struct result *r, const struct rep
 		json_text(j, "table", f->key);
 		for (uint32_t c = 0; c < f->column_count; c++)
 			put_cell(a, j, r, &f->columns[c], report_table_row(f, i)[c]);
-		answer_look(a, "--weight", "peak", false, "memory.html");
+		look(a, f, i);
 		answer_end_row(a);
 	}
 	answer_leave_out(a, f->left_out);
+}
+
+static void look_at_memory(struct answer *a, const struct report_table *f, uint32_t row)
+{
+	(void)f;
+	(void)row;
+	answer_look(a, "--weight", "peak", false, "memory.html");
 }
 
 /* Returns the sum of a column, or 0 if there is no such column. */
@@ -588,8 +599,8 @@ static int answer_memory(struct answer *a, const struct query_input *in, const c
 	if (stacks) {
 		sum_up_memory(a, totals);
 		put_is_whole(a, r);
-		put_table(a, r, totals);
-		put_table(a, r, stacks);
+		query_put_table(a, r, totals, look_at_memory);
+		query_put_table(a, r, stacks, look_at_memory);
 	} else {
 		err = -ENOMEM;
 	}
@@ -689,7 +700,19 @@ static const struct question questions[] = {
 	 .help = "GPU kernels, the longest time first",
 	 .needs_findings = true,
 	 .answer = answer_kernels,
-	 .next = {"sites", "idle"}},
+	 .next = {"classes", "sites", "idle"}},
+	{.word = "classes",
+	 .help = "GPU work by class: GEMM, attention, elementwise, ...",
+	 .answer = query_answer_classes,
+	 .next = {"kernels", "operators"}},
+	{.word = "operators",
+	 .help = "GPU work by operator of PyTorch, own and with inner ones",
+	 .answer = query_answer_operators,
+	 .next = {"classes", "layers"}},
+	{.word = "layers",
+	 .help = "GPU work by layer of the model, and by kind of layer",
+	 .answer = query_answer_layers,
+	 .next = {"operators", "classes"}},
 	{.word = "sites",
 	 .help = "the functions that launched GPU work",
 	 .needs_findings = true,

@@ -3,6 +3,7 @@
  * Shares the parts of answers among their own files:
  *
  *	query.c          the table of questions, and most answers
+ *	query_parts.c    GPU work by class of kernel, operator and layer
  *	query_stacks.c   the stacks that launch a kernel
  *	query_compare.c  what changed since another run
  *	query_collectives.c  collectives by name and size
@@ -11,6 +12,7 @@
 #define PROFILER_FORMATS_QUERY_PRIVATE_H
 
 #include "profiler/formats/query.h"
+#include "profiler/tables/report_table.h"
 
 /*
  * Answers a question. `argument` is NULL for a question without one. Returns 0, or -errno without
@@ -19,7 +21,16 @@
 typedef int query_function(struct answer *answer, const struct query_input *in,
 			   const char *argument);
 
-query_function query_answer_stack, query_answer_compare, query_answer_collectives;
+query_function query_answer_stack, query_answer_compare, query_answer_collectives,
+	query_answer_classes, query_answer_operators, query_answer_layers;
+
+/* Adds the command that looks closer at a row of a table. */
+typedef void query_look_function(struct answer *answer, const struct report_table *table,
+				 uint32_t row);
+
+/* Adds the rows of a table, each with the table's key. */
+void query_put_table(struct answer *answer, const struct result *result,
+		     const struct report_table *table, query_look_function *look);
 
 /* Adds the command that writes the output of a time range, unless it is empty. */
 void query_look_at_time(struct answer *answer, const struct result *result, uint64_t from_ns,

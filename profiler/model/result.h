@@ -37,7 +37,7 @@ enum frame_class {
 	CLASS_GPU_WORK, /* copies, sets, migrations, whole graphs */
 	CLASS_WAIT,     /* "[waiting for GPU]", "[waiting for rank 3]", "[blocked: futex]" */
 	CLASS_CALL,     /* "[CUDA call, wall time]" */
-	CLASS_PLACE,    /* process, thread, device, context, stream (--by) */
+	CLASS_PLACE,    /* process, thread, device, class of kernels, layer, ... (--by) */
 	CLASS_MARK,     /* describes the stack: "[truncated]", "launched at" */
 	CLASS_FOLDED,   /* in views: a package of other people's functions, "[torch]" (--my-code) */
 	CLASS_GPU_CODE, /* below a kernel: a device function or a source line (--stalls) */
@@ -167,6 +167,7 @@ struct weight {
 #define WEIGHT_NS "nanosecond"
 
 struct findings;
+struct kernel_classes;
 
 struct result {
 	const struct frame_info *frames;
@@ -213,6 +214,7 @@ struct result {
 	uint64_t shown_from_ns, shown_to_ns; /* the shown time range; both 0 for all */
 	const struct findings *findings;     /* NULL if not made (findings.h) */
 	bool is_by_launch; /* GPU work is shown whole if it was launched in the range (--step) */
+	struct kernel_classes *kernel_classes; /* the user's; NULL: built-in rules alone */
 };
 
 /* Returns the result of the whole run, whose stacks the tables have. */

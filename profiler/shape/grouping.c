@@ -3,10 +3,15 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "profiler/tables/kernel_class.h"
+#include "profiler/tables/layer_name.h"
 
 static const char *const words[GROUPING_PARTS] = {
-	[PLACE_PROCESS] = "process", [PLACE_THREAD] = "thread", [PLACE_DEVICE] = "device",
-	[PLACE_CONTEXT] = "context", [PLACE_STREAM] = "stream", [GROUPING_RANK] = "rank"};
+	[PLACE_PROCESS] = "process", [PLACE_THREAD] = "thread",
+	[PLACE_DEVICE] = "device",   [PLACE_CONTEXT] = "context",
+	[PLACE_STREAM] = "stream",   [GROUPING_RANK] = "rank",
+	[GROUPING_CLASS] = "class",  [GROUPING_OPERATOR] = "operator",
+	[GROUPING_LAYER] = "layer",  [GROUPING_LAYER_KIND] = "layer-kind"};
 
 const char *grouping_word(enum place_part part)
 {
@@ -33,9 +38,9 @@ bool grouping_parse(const char *text, struct grouping *grouping)
 	return grouping->count > 0;
 }
 
-bool grouping_has_rank(const struct grouping *grouping)
+bool grouping_has(const struct grouping *grouping, uint8_t part)
 {
-	return memchr(grouping->parts, GROUPING_RANK, grouping->count);
+	return memchr(grouping->parts, part, grouping->count);
 }
 
 uint32_t grouping_mask(const struct grouping *grouping)
@@ -49,6 +54,37 @@ uint32_t grouping_mask(const struct grouping *grouping)
 		mask |= 1u << PLACE_PROCESS;
 	return mask & PLACES_ALL;
 }
+
+/* ---- parts that stacks tell ---- */
+
+uint32_t grouping_frame(const struct result *r, uint8_t part, uint32_t stack)
+{
+	enum frame_class wanted = part == GROUPING_OPERATOR ? CLASS_OPERATOR : CLASS_LAYER;
+
+	if (part == GROUPING_CLASS) {
+		stack = result_work_stack(r, stack);
+		return stack == RESULT_ROOT ? GROUPING_NONE : r->stacks[stack].frame;
+	}
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer)
+		if (r->frames[r->stacks[stack].frame].class == wanted)
+			return r->stacks[stack].frame;
+	return GROUPING_NONE;
+}
+
+char *grouping_frame_text(const struct result *r, uint8_t part, uint32_t frame)
+{
+	if (frame == GROUPING_NONE)
+		return strdup(part == GROUPING_CLASS      ? KERNEL_CLASS_OTHER
+			      : part == GROUPING_OPERATOR ? NO_OPERATOR
+							  : NO_LAYER);
+	if (part == GROUPING_CLASS)
+		return strdup(kernel_class_of(r->kernel_classes, &r->frames[frame]));
+	if (part == GROUPING_LAYER_KIND)
+		return layer_kind(r->frames[frame].name);
+	return strdup(r->frames[frame].name);
+}
+
+/* ---- parts of a place ---- */
 
 bool grouping_text(const struct place_names *names, const struct devices *devices,
 		   const struct place *place, enum place_part part, char text[GROUPING_TEXT_BYTES])

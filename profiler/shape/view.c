@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/model/work_names.h"
+#include "profiler/tables/kernel_class.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/sorted.h"
 #include "symbolize/util/text.h"
@@ -74,28 +75,83 @@ uint32_t view_add_label(struct view *v, enum frame_class class, const char *labe
 	return kept ? view_add_text(v, class, kept) : NONE;
 }
 
-/* Returns the stack of a place's frames. */
-static uint32_t group_of(struct view *v, uint32_t place)
+/* Returns the label of a part that a stack tells, as view_add_label does. */
+static uint32_t label_of_stack(struct view *v, uint8_t part, uint32_t told_by)
+{
+	uint32_t at = told_by == GROUPING_NONE ? v->base->frame_count : told_by;
+	uint32_t *label = &v->labels[part - GROUPING_CLASS][at];
+	char *text;
+
+	if (*label != NONE)
+		return *label;
+	text = grouping_frame_text(&v->result, part, told_by);
+	if (text)
+		*label = view_add_label(v, CLASS_PLACE, text);
+	else
+		view_fail(v, -ENOMEM);
+	free(text);
+	return *label;
+}
+
+/* Finds the label of a part. Returns false if the part has no frame. */
+static bool find_label(struct view *v, uint8_t part, const struct view_origin *o, uint32_t *label)
+{
+	const struct result *r = v->base;
+	char text[GROUPING_TEXT_BYTES];
+	uint32_t told_by;
+
+	if (!grouping_is_of_stack(part)) {
+		if (!grouping_text(r->place_names, r->device_names, &r->places[o->place],
+				   (enum place_part)part, text))
+			return false;
+		*label = view_add_label(v, CLASS_PLACE, text);
+		return true;
+	}
+	if (part == GROUPING_CLASS && o->kind != ROW_GPU)
+		return false;
+	told_by = grouping_frame(r, part, o->stack);
+	if (told_by == GROUPING_NONE && o->kind != ROW_GPU)
+		return false;
+	*label = label_of_stack(v, part, told_by);
+	return true;
+}
+
+/* Returns the stack of the frames of --by. */
+static uint32_t group_of(struct view *v, const struct view_origin *origin)
 {
 	const struct grouping *g = &v->options->by;
-	char text[GROUPING_TEXT_BYTES];
-	uint32_t at = RESULT_ROOT;
+	uint32_t at = RESULT_ROOT, label;
 
-	for (uint8_t i = 0; i < g->count; i++) {
-		uint32_t frame;
-
-		if (!grouping_text(v->base->place_names, v->base->device_names,
-				   &v->base->places[place], (enum place_part)g->parts[i], text))
-			continue;
-		frame = view_add_label(v, CLASS_PLACE, text);
-		at = frame == NONE ? named_stacks_rest(&v->stacks) : view_push(v, at, frame);
-	}
+	for (uint8_t i = 0; i < g->count; i++)
+		if (find_label(v, g->parts[i], origin, &label))
+			at = label == NONE ? named_stacks_rest(&v->stacks)
+					   : view_push(v, at, label);
 	return at;
 }
 
-uint32_t view_stack_at(struct view *v, uint32_t place, uint32_t stack)
+uint32_t view_stack_at(struct view *v, const struct view_origin *origin, uint32_t stack)
 {
-	return append(v, group_of(v, place), stack);
+	return append(v, group_of(v, origin), stack);
+}
+
+/* Makes room for the labels of parts that stacks tell. Returns false if out of memory. */
+static bool allocate_labels(struct view *v)
+{
+	size_t size = (v->base->frame_count + (size_t)1) * sizeof(**v->labels);
+
+	for (uint8_t i = 0; i < v->options->by.count; i++) {
+		uint8_t part = v->options->by.parts[i];
+		uint32_t **labels;
+
+		if (!grouping_is_of_stack(part))
+			continue;
+		labels = &v->labels[part - GROUPING_CLASS];
+		*labels = malloc(size);
+		if (!*labels)
+			return false;
+		memset(*labels, 0xff, size);
+	}
+	return true;
 }
 
 /* ---- stacks in use ---- */
@@ -202,7 +258,9 @@ void view_count(struct view *v, const struct row *row)
 /* Adds a row of the result, with the view's stack. */
 static void view_row(struct view *v, struct row row)
 {
-	row.stack = view_stack_at(v, row.place, v->mapped[row.stack]);
+	const struct view_origin origin = {row.kind, row.stack, row.place};
+
+	row.stack = view_stack_at(v, &origin, v->mapped[row.stack]);
 	view_add_row(v, &row);
 }
 
@@ -465,13 +523,14 @@ static bool changes_stacks(const struct view_options *options)
 bool view_changes(const struct view_options *options)
 {
 	return options->by.count > 0 || slice_is_part(&options->slice) || changes_stacks(options) ||
-	       options->names != VIEW_NAMES_DEFAULT;
+	       options->names != VIEW_NAMES_DEFAULT || options->kernel_classes;
 }
 
 void view_options_release(struct view_options *options)
 {
 	slice_release(&options->slice);
 	slice_release_match(&options->trim_to);
+	kernel_classes_free(options->kernel_classes);
 }
 
 /* Notes the options that left something out. Returns false if out of memory. */
@@ -542,7 +601,7 @@ static bool allocate(struct view *v)
 		memcpy(v->stacks.frames.list, r->frames,
 		       r->frame_count * sizeof(*v->stacks.frames.list));
 	v->stacks.frames.count = r->frame_count;
-	if (!choose_stacks(v) || !note_options(v))
+	if (!choose_stacks(v) || !note_options(v) || !allocate_labels(v))
 		return false;
 	return named_stacks_begin(&v->stacks);
 }
@@ -559,6 +618,10 @@ static void drop_memory_of_building(struct view *v)
 	free(v->path);
 	free(v->changes);
 	free(v->progress);
+	for (int i = 0; i < GROUPING_STACK_PARTS; i++) {
+		free(v->labels[i]);
+		v->labels[i] = NULL;
+	}
 	v->mapped = v->path = NULL;
 	v->has_place = v->uses_place = NULL;
 	v->frames_of = NULL;
@@ -626,6 +689,8 @@ struct view *view_new(const struct result *result, const struct view_options *op
 		return NULL;
 	v->base = result;
 	v->result = *result;
+	if (options->kernel_classes)
+		v->result.kernel_classes = options->kernel_classes;
 	v->options = options;
 	v->memory = (struct quota){.limit = SIZE_MAX, .outer = memory};
 	build(v, folder);

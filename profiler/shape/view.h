@@ -64,6 +64,7 @@ struct view_options {
 	uint32_t my_path_count;
 	struct slice_match trim_to; /* never a number */
 	enum view_names names;
+	struct kernel_classes *kernel_classes; /* owned; NULL: built-in rules alone */
 };
 
 /* Frees memory that the options own. */

@@ -110,6 +110,8 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 			  .ns = record->duration_ns,
 			  .bytes = begins ? record->bytes : 0};
 	struct row waited = {.kind = ROW_GPU, .place = record->place.number};
+	const struct view_origin origin = {row.kind, result_record_stack(v->base, record),
+					   row.place};
 	char text[sizeof(PSEUDO_WAITING_FOR_RANK) + 16];
 
 	if (record->kind == TIMELINE_LAUNCH ||
@@ -127,12 +129,12 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 	view_count(v, &waited);
 	if (!view_has_frames(v, result_record_stack(v->base, record)))
 		return;
-	row.stack = view_stack_at(v, record->place.number, stack);
+	row.stack = view_stack_at(v, &origin, stack);
 	view_add_row(v, &row);
 	if (!waited.ns)
 		return;
 	snprintf(text, sizeof(text), PSEUDO_WAITING_FOR_RANK "%u]", wait.rank);
-	waited.stack = view_stack_at(v, record->place.number, push_wait(v, stack, text));
+	waited.stack = view_stack_at(v, &origin, push_wait(v, stack, text));
 	view_add_row(v, &waited);
 }
 

@@ -54,6 +54,9 @@ struct view {
 	bool has_root;                  /* --trim-to matches in a stack */
 	bool has_own;
 
+	/* by part of stacks, then by frame of the result: the label's frame; VIEW_NONE: unknown */
+	uint32_t *labels[GROUPING_STACK_PARTS];
+
 	RECORD_SET(struct row) rows;
 	struct timeline *timeline;             /* NULL unless the view is of a part of the run */
 	uint32_t *sample_stacks, *call_stacks; /* by a record's stack */
@@ -79,8 +82,13 @@ uint32_t view_add_label(struct view *view, enum frame_class class, const char *l
 /* Returns the number of an own frame with this text, which is interned. */
 uint32_t view_add_text(struct view *view, enum frame_class class, const char *text);
 
-/* Returns a stack of the view inside the frames of a place (--by). */
-uint32_t view_stack_at(struct view *view, uint32_t place, uint32_t stack);
+/* A row's kind, its stack of the result, and its place: what --by asks of it. */
+struct view_origin {
+	uint32_t kind, stack, place;
+};
+
+/* Returns a stack of the view inside the frames of its origin (--by). */
+uint32_t view_stack_at(struct view *view, const struct view_origin *origin, uint32_t stack);
 
 /* Adds to the row of this kind, stack and place of the view. */
 void view_add_row(struct view *view, const struct row *row);

@@ -168,3 +168,29 @@ not_shown()
 	export FAKE_TORCH_THREADS=odd
 	not_shown "PyTorch's operators have an unexpected memory layout: they are not shown any more"
 }
+
+@test "--by operator begins with the innermost operator, and its table adds up" {
+	trace 'backward' --by operator -o out.json
+	expect out.folded < <(
+		cat <<-'END'
+			[no operator];<*>;run_forward;cudaLaunchKernel;[GPU_Kernel]plain(unsigned long long) 1000
+			op:aten::addmm;<*>;run_forward;linear;op:aten::linear;addmm;op:aten::addmm;cudaLaunchKernel;[GPU_Kernel]gemm(unsigned long long) 1000
+			op:aten::mm;<*>;run_engine;call_node;op:AddmmBackward0;mm;op:aten::mm;cudaLaunchKernel;[GPU_Kernel]unknown_backward(unsigned long long) 1000
+			op:aten::mm;<*>;run_engine;call_node;op:aten::addmm;op:AddmmBackward0;mm;op:aten::mm;cudaLaunchKernel;[GPU_Kernel]gemm_backward(unsigned long long) 1000
+		END
+	)
+	python3 - out.json >table <<-'END'
+		import json, sys
+
+		for row in json.load(open(sys.argv[1]))["operators"]:
+		    print(row["operator"], row["ns"], row["total_ns"], row["operations"])
+	END
+	expect_equal 'operators' "$(sort table)" "$(sort <<-'END'
+		op:aten::mm 2000 2000 2
+		op:aten::addmm 1000 2000 1
+		[no operator] 1000 1000 1
+		op:aten::linear 0 1000 0
+		op:AddmmBackward0 0 2000 0
+	END
+	)"
+}

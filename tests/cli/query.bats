@@ -209,7 +209,7 @@ for command in [row["look"] for row in d["rows"][:2] if "look" in row] + d["next
 	expect_status 0
 	expect_line run.md '^# launches$'
 	expect_line run.md '^It ran for .*, and ended with status 0\.$'
-	expect_line run.md '^\| 100 \| 100\.000 us \| 100\.0 % \| 1\.000 us \| tiny \|$'
+	expect_line run.md '^\| 100 \| 100\.000 us \| 100\.0 % \| 1\.000 us \| other \| tiny \|$'
 	expect_line run.md '^Nothing was lost, and everything was matched\.$'
 	run_profile -q --from run.profile --format markdown -o -
 	expect_status 0

@@ -101,6 +101,11 @@ static void good_lists(void **state)
 		lists += seen == 0x1f;
 	}
 	assert_int_equal(lists, 120);
+	assert_true(grouping_parse("class,rank,operator,layer-kind,layer", &g));
+	assert_int_equal(g.count, 5);
+	assert_true(grouping_has(&g, GROUPING_LAYER));
+	assert_false(grouping_has(&g, PLACE_DEVICE));
+	assert_int_equal(g.parts[3], GROUPING_LAYER_KIND);
 }
 
 static void bad_lists(void **state)
@@ -122,6 +127,8 @@ static void bad_lists(void **state)
 		"process,thread,device,context,stream,process",
 		"process,thread,device,context,stream,",
 		"stack",
+		"layers",
+		"class,operator,class",
 	};
 	struct grouping g;
 
@@ -144,6 +151,7 @@ static void threads_and_devices_need_their_process(void **state)
 		{"device", 1u << PLACE_PROCESS | 1u << PLACE_DEVICE},
 		{"context", 1u << PLACE_CONTEXT},
 		{"stream", 1u << PLACE_STREAM},
+		{"class,operator,layer,layer-kind", 0},
 		{"stream,context", 1u << PLACE_CONTEXT | 1u << PLACE_STREAM},
 		{"stream,context,device,thread,process", (1u << PLACE_PARTS) - 1},
 	};

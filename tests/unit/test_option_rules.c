@@ -20,6 +20,7 @@ static const struct {
 	const char *value;
 } values[] = {
 	{OPT_BY, "process"},
+	{OPT_KERNEL_CLASSES, "tests/golden/kernel_classes.txt"},
 	{OPT_PUSH, "http://host:1"},
 	{OPT_QUERY, "list"},
 	{OPT_PUSH_LABEL, "a=b"},

@@ -138,7 +138,7 @@ static void the_list_is_complete(void **state)
 	tree = ask(&m.result, "list");
 	query_list(out);
 	fclose(out);
-	assert_int_equal(count_rows(tree), 13);
+	assert_int_equal(count_rows(tree), 16);
 	for (int i = 0; i < count_rows(tree); i++) {
 		const char *word = text_of(row(tree, i), "question");
 		bool has_argument = cJSON_GetObjectItem(row(tree, i), "argument");
@@ -168,6 +168,9 @@ static void expect_same(const cJSON *answer, const cJSON *summary, const char *l
 		const cJSON *entry = cJSON_GetArrayItem(entries, i);
 
 		assert_string_equal(text_of(row(answer, i), "name"), text_of(entry, "name"));
+		assert_string_equal(text_of(row(answer, i), "class"), text_of(entry, "class"));
+		assert_string_equal(text_of(row(answer, i), "operator"),
+				    text_of(entry, "operator"));
 		for (const char *const *key = keys; *key; key++)
 			if (cJSON_GetObjectItem(entry, *key))
 				assert_int_equal(number(row(answer, i), *key), number(entry, *key));
@@ -180,6 +183,8 @@ static void figures_are_those_of_the_summary(void **state)
 		const char *question, *list;
 		const char *keys[4];
 	} lists[] = {{"kernels", "kernels", {"calls", "ns"}},
+		     {"classes", "kernel_classes", {"ns", "operations", "kernels"}},
+		     {"operators", "operators", {"ns", "total_ns", "operations"}},
 		     {"sites", "launch_sites", {"operations", "ns"}},
 		     {"functions", "functions", {"samples", "ns", "total_ns"}},
 		     {"waits", "waits", {"ns"}}};
