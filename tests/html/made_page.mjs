@@ -8,7 +8,7 @@ function encodeNumber(bytes, number) {
 }
 
 // The usual enum frame_kind of each enum frame_class.
-const KINDS_OF_CLASSES = [2, 3, 4, 5, 7, 6, 8, 9, 12, 13, 0, 14, 2, 10, 11];
+const KINDS_OF_CLASSES = [2, 3, 4, 5, 9, 6, 10, 11, 14, 15, 0, 17, 2, 12, 13, 16, 3, 7, 8];
 
 // What profiler/web/html.c would write: data() of the page. Frames are {class, name, shortName,
 // file, module, line, role, folded}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,

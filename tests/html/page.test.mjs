@@ -759,8 +759,8 @@ test("tables: threads and streams", () => {
 
 test("kinds: those of the data", () => {
 	assert.deepEqual(
-		Array.from(kindsOfFrames({kind: Uint8Array.from([1, 2, 7, 10, 11, 14, 15, 99])}), kind => KINDS[kind].word),
-		["start", "native", "api", "device", "stall", "idle", "mark", "mark"],
+		Array.from(kindsOfFrames({kind: Uint8Array.from([1, 2, 7, 8, 9, 12, 13, 16, 17, 99])}), kind => KINDS[kind].word),
+		["start", "native", "operator", "layer", "api", "device", "stall", "idle", "mark", "mark"],
 	);
 });
 

@@ -32,7 +32,7 @@ export const KINDS = [
 	["os", "Linux kernel", "#97a0ff", "#5b2d84"],
 	["start", "start-up", "#dfe2e7", "#424850"],
 	["nvtx", "NVTX range", "#c191a8", "#eeb6db"],
-	["operator", "operator", "#e3bfdc", "#b994c4"],
+	["operator", "operator", "#e3bfdc", "#bc98c7"],
 	["layer", "layer", "#d79ad2", "#e0a0d8"],
 	["api", "CUDA call", "#2391be", "#66aefc"],
 	["gpu", "GPU kernel", "#f46e33", "#c73a12"],
