@@ -11,7 +11,8 @@
  *	facts       text (name), number
  *	losses      text (name), number
  *	frames      class, name, short name, file, module, line, role (code_role.h), text of the
- *	            frame that it is folded to (0: it stays), kind (frame_kind.h)
+ *	            frame that it is folded to (0: it stays), kind (frame_kind.h), class of GPU work
+ *	            (kernel_class.h; 0: none)
  *	stacks      from number 1 on: own number minus that of the stack around it; frame; of GPU
  *	            work the frame of its launch site plus 1 (hot_spots.h; the outermost where none
  *	            is known), else 0
@@ -53,6 +54,7 @@
 #include "profiler/tables/hot_spots.h"
 #include "profiler/tables/kernel_facts.h"
 #include "profiler/findings/report_tables.h"
+#include "profiler/tables/kernel_class.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
@@ -82,7 +84,7 @@ struct facts {
 
 /* A frame of the page. Members are in the order of the columns. */
 struct page_frame {
-	uint32_t class, name, short_name, file, module, line, role, folded, kind;
+	uint32_t class, name, short_name, file, module, line, role, folded, kind, work_class;
 };
 
 /*
@@ -344,6 +346,8 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 				  .module = add_text(p, f->module),
 				  .line = f->line,
 				  .kind = frame_kind_of(f)};
+	if (f->class == CLASS_GPU_KERNEL)
+		key.work_class = add_text(p, kernel_class_of(p->result->kernel_classes, f));
 	if (frame_is_folded(f))
 		key.class = CLASS_NATIVE;
 	/* with a static runtime, its function is the CUDA call of the program */

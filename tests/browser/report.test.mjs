@@ -85,6 +85,7 @@ const PAGES = {
 				class: GPU_KERNEL,
 				name: "[GPU_Kernel]gemm<float, 64>(float*)",
 				shortName: "gemm<float, 64>",
+				workClass: "GEMM",
 			},
 			{class: GPU_WORK, name: "[GPU_Memcpy HtoD]"},
 		],
@@ -673,6 +674,7 @@ test("every table; a row leads to its frame", async () => {
 		"100 ns",
 		"10 ns",
 		"100.0 %",
+		"GEMM",
 	]);
 	await click("Copies and sets");
 	assert.deepEqual(await texts(".table tbody td"), [

@@ -11,7 +11,7 @@ function encodeNumber(bytes, number) {
 const KINDS_OF_CLASSES = [2, 3, 4, 5, 9, 6, 10, 11, 14, 15, 0, 17, 2, 12, 13, 16, 3, 7, 8];
 
 // What profiler/web/html.c would write: data() of the page. Frames are {class, name, shortName,
-// file, module, line, role, folded}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,
+// file, module, line, role, folded, workClass}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,
 // bytes} in order of their stacks, places lists of 5 numbers, -1 for unknown.
 export function encodeProfile({
 	facts = {},
@@ -68,6 +68,7 @@ export function encodeProfile({
 		f => f.role ?? 2,
 		f => text(f.folded),
 		f => f.kind ?? KINDS_OF_CLASSES[f.class ?? 0],
+		f => text(f.workClass),
 	);
 	table(
 		stacks,

@@ -17,7 +17,7 @@
 #define END "</script>\n</body>\n</html>\n"
 
 /* Columns, in the order of html.c. */
-enum { COLUMNS_MAX = 9, WEIGHTS = 3 };
+enum { COLUMNS_MAX = 10, WEIGHTS = 3 };
 
 struct table {
 	uint64_t count, *columns[COLUMNS_MAX];
@@ -142,7 +142,7 @@ static struct page write_page(const struct made_result *m)
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
-	p.frames = read_table(&p, 9);
+	p.frames = read_table(&p, 10);
 	p.stacks = read_table(&p, 3);
 	p.processes = read_table(&p, 3);
 	p.threads = read_table(&p, 3);
@@ -346,8 +346,13 @@ static void frames_keep_what_is_known(void **state)
 	m.frames[2].module = "/lib/libg.so";
 	made_add(&m, stack, ROW_CPU, 1);
 	made_add(&m, MADE_STACK(&m, "cudaMemcpyAsync"), ROW_CPU, 1);
+	stack = MADE_STACK(&m, "[GPU_Kernel]softmax<1>");
+	m.frames[m.stacks[stack].frame].class = CLASS_GPU_KERNEL;
+	made_add(&m, stack, ROW_GPU, 1);
 	p = write_page(&m);
-	assert_int_equal(p.frames.count, 4);
+	assert_int_equal(p.frames.count, 5);
+	assert_string_equal(text_of(&p, p.frames.columns[9][4]), "softmax");
+	assert_null(text_of(&p, p.frames.columns[9][0]));
 	assert_int_equal(p.frames.columns[0][0], CLASS_PYTHON);
 	assert_string_equal(text_of(&p, p.frames.columns[3][0]), "/app/m.py");
 	assert_null(text_of(&p, p.frames.columns[4][0]));

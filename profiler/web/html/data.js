@@ -279,6 +279,7 @@ export function readProfile(bytes) {
 		role: reader.column(count, Uint8Array),
 		folded: textColumn(count),
 		kind: reader.column(count, Uint8Array), // position in FRAME_KINDS of kinds.js
+		workClass: textColumn(count), // of kernels
 	};
 
 	count = reader.number() + 1;

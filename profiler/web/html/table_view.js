@@ -139,6 +139,7 @@ export function makeTableView(app) {
 		value: row => frames.name[row.frame],
 	});
 
+	const classOf = row => frames.workClass[row.frame];
 	const TABLES = {
 		kernels: {
 			label: "GPU kernels",
@@ -148,6 +149,7 @@ export function makeTableView(app) {
 				time("ns", "Total"),
 				time("mean", "Mean"),
 				share("ns"),
+				{...text("class", "Class"), style: "word", value: classOf, show: classOf},
 			],
 			rows: () => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, "gpu"),
 			none: "No GPU kernels are in the profile",
