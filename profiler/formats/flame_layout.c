@@ -69,18 +69,26 @@ static uint32_t choose(struct making *m)
 	return count;
 }
 
-/* Orders nodes by time, the largest last; of equal ones the first child last. */
-static int smallest_first(const void *a, const void *b, void *making)
+/*
+ * Orders siblings from the last to the first: by time, the largest first; of equal ones the first
+ * child. Layers come before, in the order in which they were first seen.
+ */
+static int last_first(const void *a, const void *b, void *making)
 {
 	const struct making *m = making;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (m->nodes[x].is_layer != m->nodes[y].is_layer)
+		return m->nodes[x].is_layer ? 1 : -1;
+	if (m->nodes[x].is_layer)
+		return x < y ? 1 : -1;
 
 	if (m->total_ns[x] != m->total_ns[y])
 		return m->total_ns[x] < m->total_ns[y] ? -1 : 1;
 	return m->order[x] < m->order[y] ? 1 : -1;
 }
 
-/* Pushes the kept children of a node, so that the largest is next. Returns the new height. */
+/* Pushes the kept children of a node, so that the first is next. Returns the new height. */
 static uint32_t push_children(struct making *m, uint32_t node, uint32_t height)
 {
 	uint32_t first = height, order = 0;
@@ -92,7 +100,7 @@ static uint32_t push_children(struct making *m, uint32_t node, uint32_t height)
 			m->stack[height++] = at;
 	}
 	if (height - first > 1)
-		qsort_r(&m->stack[first], height - first, sizeof(*m->stack), smallest_first, m);
+		qsort_r(&m->stack[first], height - first, sizeof(*m->stack), last_first, m);
 	return height;
 }
 

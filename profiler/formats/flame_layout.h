@@ -39,10 +39,14 @@ struct flame_box {
 };
 
 struct flame_layout {
-	struct flame_box *boxes; /* each before its callees, which begin with the largest */
-	uint32_t count;          /* at least the root */
-	uint32_t narrow, deep;   /* frames left out that have some time */
-	double least_ns;         /* shorter frames are left out */
+	/*
+	 * each before its callees: layers in the order in which they ran, then others, the largest
+	 * first
+	 */
+	struct flame_box *boxes;
+	uint32_t count;        /* at least the root */
+	uint32_t narrow, deep; /* frames left out that have some time */
+	double least_ns;       /* shorter frames are left out */
 };
 
 /* Returns 0, or -ENOMEM with nothing to release. */

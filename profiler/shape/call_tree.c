@@ -58,6 +58,7 @@ static uint32_t child_of(struct call_tree *tree, uint32_t node, const struct res
 	struct call_node child = {.name = name,
 				  .frame = frame,
 				  .parent = node,
+				  .is_layer = result->frames[frame].class == CLASS_LAYER,
 				  .first_child = CALL_TREE_NONE,
 				  .next_sibling = tree->list[node].first_child};
 

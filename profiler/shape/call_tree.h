@@ -3,11 +3,13 @@
  * Makes a tree of names from a result's rows, for outputs in which equal names are one.
  *
  * A path appears once, however many addresses led to it. A node's weight is its own, in ns, by kind
- * of row. Children are sorted by name (byte order). A node's number is above its parent's.
+ * of row. Children are sorted by name (byte order). A node's number is above its parent's. Numbers
+ * are in the order in which the result's stacks first have the nodes.
  */
 #ifndef PROFILER_SHAPE_CALL_TREE_H
 #define PROFILER_SHAPE_CALL_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "profiler/model/result.h"
 
@@ -20,6 +22,7 @@ struct call_node {
 	uint32_t parent;
 	uint32_t first_child;
 	uint32_t next_sibling;
+	bool is_layer; /* the first frame is a layer of a model */
 	double weight_ns[ROW_KINDS];
 	uint64_t count[ROW_KINDS]; /* samples, operations, waits, calls */
 	uint64_t bytes;            /* GPU operations alone */

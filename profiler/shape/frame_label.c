@@ -62,12 +62,38 @@ static uint32_t address_part(const struct frame_label *label)
 	return at > 3 && at + 1 < label->count && begins_with(label, at - 3, "+0x") ? at - 3 : 0;
 }
 
+/* Returns the length of the prefix of a range or an operator; 0 for others, such as "op::run". */
+static uint32_t prefix_length(const struct frame_label *label)
+{
+	static const char *const prefixes[] = {PSEUDO_RANGE, PSEUDO_OPERATOR};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		uint32_t length = (uint32_t)strlen(prefixes[i]);
+
+		if (begins_with(label, 0, prefixes[i]) && length < label->count &&
+		    label->text[length] != ':')
+			return length;
+	}
+	return 0;
+}
+
+/* Returns the start of a layer's next part, behind `at`: "mlp]". Returns 0 if there is none. */
+static uint32_t next_layer(const struct frame_label *label, uint32_t at)
+{
+	for (; at + 1 < label->count; at++)
+		if (label->text[at] == '.')
+			return at + 1;
+	return 0;
+}
+
 /* Returns the start of a qualified name's next part, behind `at`. Returns 0 if there is none. */
 static uint32_t next_part(const struct frame_label *label, const struct frame_info *frame,
 			  uint32_t at)
 {
 	uint32_t address = address_part(label);
 
+	if (frame->class == CLASS_LAYER)
+		return next_layer(label, at);
 	if (address > 0)
 		return address > at ? address : 0;
 	for (uint32_t depth = 0; at < label->count; at++) {
@@ -144,6 +170,9 @@ void frame_label_fit(struct frame_label *label, const struct frame_info *frame, 
 	if (columns < FRAME_LABEL_COLUMNS_MIN)
 		return;
 	read_text(label, frame->short_name);
+	if (columns_of(label, 0) <= columns)
+		return;
+	drop_before(label, prefix_length(label));
 	if (columns_of(label, 0) <= columns)
 		return;
 	for (uint32_t at; (at = next_part(label, frame, last)) != 0; last = at) {

@@ -21,9 +21,9 @@ struct frame_label {
 };
 
 /*
- * Makes the longest label that fits, the first of: the full name; the short name; its last parts,
- * "…gemm<…>", "…+0x1a2b0]"; the beginning of the last part. The beginning ends at a word's end,
- * unless that would halve it.
+ * Makes the longest label that fits, the first of: the full name; the short name; that without
+ * "nvtx:" or "op:"; its last parts, "…gemm<…>", "…+0x1a2b0]", of a layer "…mlp]"; the beginning of
+ * the last part. The beginning ends at a word's end, unless that would halve it.
  */
 void frame_label_fit(struct frame_label *label, const struct frame_info *frame, uint32_t columns);
 

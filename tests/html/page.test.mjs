@@ -228,6 +228,26 @@ test("data: damage is an error, not nonsense", () => {
 	assert.throws(() => readProfile(Buffer.from([9])), /format 9/);
 });
 
+test("tree: layers stand as they ran, before others", () => {
+	const profile = profileOf([
+		[["main", "[h.1]"], 1, 10],
+		[["main", "[h.0]"], 1, 20],
+		[["main", "f"], 1, 30],
+		[["main", "g"], 1, 40],
+		[["main", "[h.2]"], 1, 15],
+	]);
+	const {tree, weights} = everything(profile);
+	const isLayer = profile.frames.name.map(name => (name.startsWith("[h") ? 1 : 0));
+	const names = rank =>
+		Array.from(
+			makeCallees(tree, weights, rank, isLayer).children(1),
+			node => profile.frames.name[tree.frame[node]],
+		);
+
+	assert.deepEqual(names(null), ["[h.1]", "[h.0]", "[h.2]", "g", "f"]);
+	assert.deepEqual(names(rankNames(profile.frames)), ["[h.0]", "[h.1]", "[h.2]", "f", "g"]);
+});
+
 test("tree: totals are those of what is inside, the largest first", () => {
 	const profile = profileOf(SMALL),
 		{tree, weights} = everything(profile);
@@ -773,6 +793,20 @@ test("names: cut where it hurts least", () => {
 	assert.equal(cut("model::layers::Attention::forward", 20), "…Attention::forward");
 	assert.equal(cut("model::layers::Attention::forward", 10), "…forward");
 	assert.equal(cut("gemm<float, 128>", 5), "gemm");
+	assert.equal(cut("op:aten::addmm", 14), "op:aten::addmm");
+	assert.equal(cut("op:aten::addmm", 13), "aten::addmm");
+	assert.equal(cut("op:aten::addmm", 10), "…addmm");
+	assert.equal(cut("nvtx:step 12", 7), "step 12");
+	assert.equal(cut("nvtx:step 12", 6), "step…");
+	assert.equal(cut("op::run", 6), "…run");
+	assert.equal(cut("nvtx:", 4), "nvt…");
+	const cutLayer = (name, room) => cutName(name, text => text.length <= room, true);
+
+	assert.equal(cutLayer("[layers.18.mlp]", 15), "[layers.18.mlp]");
+	assert.equal(cutLayer("[layers.18.mlp]", 14), "…18.mlp]");
+	assert.equal(cutLayer("[layers.18.mlp]", 7), "…mlp]");
+	assert.equal(cutLayer("[layers.18.mlp]", 4), "mlp]");
+	assert.equal(cutLayer("[GPT]", 4), "[GP…");
 	assert.equal(cut("<module> (a.py)", 7), "<modul…");
 	assert.equal(cut("detokenize", 6), "detok…");
 	assert.equal(cut("attention_scores", 12), "attention…");

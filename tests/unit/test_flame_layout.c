@@ -75,6 +75,32 @@ static void callees_follow_their_caller_the_largest_first(void **state)
 	release(&l, &m);
 }
 
+static void layers_stand_as_they_ran(void **state)
+{
+	static const char *const wanted[] = {"a", "[h.1]", "[h.0]", "[h.2]", "large", "small"};
+	struct made_result m;
+	struct laid_out l;
+
+	(void)state;
+	made_begin(&m);
+	made_add(&m, MADE_STACK(&m, "a", "small"), ROW_CPU, 10);
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = {"[h.1]", "[h.0]", "[h.2]"};
+		uint32_t stack = MADE_STACK(&m, "a", names[i]);
+
+		m.frames[m.stacks[stack].frame].class = CLASS_LAYER;
+		made_add(&m, stack, ROW_GPU, 20 + 5 * (uint64_t)i);
+	}
+	made_add(&m, MADE_STACK(&m, "a", "large"), ROW_GPU, 100);
+	l = lay_out(&m, &no_limits);
+	assert_int_equal(l.layout.count, 7);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_string_equal(name_of(&l, i + 1), wanted[i]);
+	assert_true(l.layout.boxes[2].start_ns == 0 && l.layout.boxes[3].start_ns == 20);
+	assert_true(l.layout.boxes[5].start_ns == 75);
+	release(&l, &m);
+}
+
 static void equal_ones_are_in_the_order_of_their_names(void **state)
 {
 	struct made_result m;
@@ -237,6 +263,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(callees_follow_their_caller_the_largest_first),
+		cmocka_unit_test(layers_stand_as_they_ran),
 		cmocka_unit_test(equal_ones_are_in_the_order_of_their_names),
 		cmocka_unit_test(narrow_ones_stay_in_their_caller),
 		cmocka_unit_test(deep_ones_stay_in_their_caller),

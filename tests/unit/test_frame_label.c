@@ -69,6 +69,24 @@ static void the_last_parts_matter_most(void **state)
 	check_fit(CLASS_NATIVE, "foo.constprop.0", 10, "foo.const" DOTS);
 }
 
+static void prefixes_give_way_to_names(void **state)
+{
+	(void)state;
+	check_fit(CLASS_OPERATOR, "op:aten::addmm", 14, "op:aten::addmm");
+	check_fit(CLASS_OPERATOR, "op:aten::addmm", 13, "aten::addmm");
+	check_fit(CLASS_PLACE, "op:aten::addmm", 11, "aten::addmm");
+	check_fit(CLASS_OPERATOR, "op:aten::addmm", 10, DOTS "addmm");
+	check_fit(CLASS_NVTX, "nvtx:step 12", 7, "step 12");
+	check_fit(CLASS_NVTX, "nvtx:step 12", 6, "step" DOTS);
+	check_fit(CLASS_NVTX, "nvtx:", 4, "nvt" DOTS);
+	check_fit(CLASS_NATIVE, "op::run", 6, DOTS "run");
+	check_fit(CLASS_LAYER, "[layers.18.mlp]", 15, "[layers.18.mlp]");
+	check_fit(CLASS_LAYER, "[layers.18.mlp]", 14, DOTS "18.mlp]");
+	check_fit(CLASS_LAYER, "[layers.18.mlp]", 7, DOTS "mlp]");
+	check_fit(CLASS_LAYER, "[layers.18.mlp]", 4, "mlp" DOTS);
+	check_fit(CLASS_LAYER, "[GPT]", 4, "[GP" DOTS);
+}
+
 static void words_are_cut_at_their_ends(void **state)
 {
 	(void)state;
@@ -101,6 +119,8 @@ static void random_names_fit(void **state)
 					     "]",
 					     "-",
 					     "operator",
+					     "op:",
+					     "nvtx:",
 					     "\xff",
 					     "\n",
 					     "\xe4\xb8\xad",
@@ -149,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_fits_is_shown_in_full),
 		cmocka_unit_test(the_last_parts_matter_most),
+		cmocka_unit_test(prefixes_give_way_to_names),
 		cmocka_unit_test(words_are_cut_at_their_ends),
 		cmocka_unit_test(random_names_fit),
 		cmocka_unit_test(a_very_long_name_is_cut_first),

@@ -231,10 +231,12 @@ function width(text) {
 }
 
 // Where the parts of a qualified name begin.
-function partsOf(name, isPython) {
+function partsOf(name, kind) {
 	const parts = [], address = /^\[.*?(\+0x[0-9a-f]+\])$/s.exec(name);
 	let level = 0;
 
+	if (kind === 'layer')
+		return [...name.matchAll(/\.(?=.)/gs)].map(dot => dot.index + 1);
 	if (address) // of a function without a symbol
 		return [name.length - address[1].length];
 	for (let i = 0; i < name.length - 1; i++) {
@@ -246,7 +248,7 @@ function partsOf(name, isPython) {
 			continue;
 		if (name[i] === ':' && name[i + 1] === ':' && i + 2 < name.length)
 			parts.push(++i + 1);
-		else if (isPython && name[i] === '.' && name.slice(i) !== '.py')
+		else if (kind === 'python' && name[i] === '.' && name.slice(i) !== '.py')
 			parts.push(i + 1);
 	}
 	return parts;
@@ -276,7 +278,7 @@ function cutEnd(name, columns) {
 	return /^_*$/.test(text) ? '' : text + '\u2026'; // "__…" tells nothing
 }
 
-function fit(name, short, isPython, columns) {
+function fit(name, short, kind, columns) {
 	let last = 0;
 
 	if (name.length <= 4 * columns && width(name) <= columns)
@@ -285,7 +287,10 @@ function fit(name, short, isPython, columns) {
 		return '';
 	if (width(short) <= columns)
 		return short;
-	for (const part of partsOf(short, isPython)) {
+	short = short.replace(/^(nvtx|op):(?=[^:])/, '');
+	if (width(short) <= columns)
+		return short;
+	for (const part of partsOf(short, kind)) {
 		if (width(short.slice(part)) + 1 <= columns)
 			return '\u2026' + short.slice(part);
 		last = part;
@@ -366,7 +371,7 @@ function arrange() {
 	const sum = find('.sum');
 	let y;
 
-	title.textContent = fit(command, command, false, Math.floor(room / TITLE_COLUMN));
+	title.textContent = fit(command, command, null, Math.floor(room / TITLE_COLUMN));
 	y = placeKeys(find('.totals').querySelectorAll('.key'),
 		MARGIN + width(sum.textContent) * column + 20, TOTALS_Y);
 	placeSplit(y + 9);
@@ -396,7 +401,7 @@ function drawText(fragment, box, extra, x, row, w) {
 	if (columns < 3)
 		return;
 	const kind = (kindOf(box) || ['root'])[0];
-	const text = fit(fullName(box), shortName(box), kind === 'python', columns);
+	const text = fit(fullName(box), shortName(box), kind, columns);
 
 	make(fragment, 'text', {class: 'on-' + (data.changes ? classOf(box) : kind) + extra, x: (x + 4).toFixed(2), y: rowY(row) + 13}, text);
 }

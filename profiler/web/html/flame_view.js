@@ -100,7 +100,12 @@ export function makeFlameView(app) {
 									.nodes,
 						order,
 					)
-				: makeCallees(app.tree, app.weights, order);
+				: makeCallees(
+						app.tree,
+						app.weights,
+						order,
+						app.kinds.map(kind => (isKind(kind, "layer") ? 1 : 0)),
+					);
 			graphKey = key;
 			cursor = hover = 0;
 			layoutKey = "";
@@ -346,6 +351,7 @@ export function makeFlameView(app) {
 			const label = cutName(
 				nameOf(box.node),
 				text => textWidth(text) <= box.width - 2 * PADDING,
+				frame >= 0 && isKind(app.kinds[frame], "layer"),
 			);
 
 			context.fillStyle = dim ? faintTextOn(fill) : colour.text;

@@ -32,6 +32,11 @@ function partStarts(text) {
 	return starts;
 }
 
+// Returns where the parts of a layer's path begin: "[layers.18.mlp]".
+function layerStarts(text) {
+	return Array.from(text.matchAll(/\.(?=.)/gs), dot => dot.index + 1);
+}
+
 // Returns the longest beginning that passes `fits`. It ends at the end of a word if one is near.
 function cutTail(text, fits) {
 	let low = 0,
@@ -54,8 +59,9 @@ function cutTail(text, fits) {
 	return /^_*$/.test(text) ? "" : `${text}…`; // "__…" tells nothing
 }
 
-// Returns the best form of a name that fits, or "" if no useful one does.
-export function cutName(name, fits) {
+// Returns the best form of a name that fits, or "" if no useful one does. The prefix of a range or an
+// operator goes first: "op:aten::mm", not "op::run". Then of a layer's path the outer parts.
+export function cutName(name, fits, isLayer = false) {
 	let text = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
 
 	if (fits(text)) return text;
@@ -66,10 +72,11 @@ export function cutName(name, fits) {
 		text = text.slice(0, place);
 		if (fits(text)) return text;
 	}
+	text = text.replace(/^(nvtx|op):(?=[^:])/, "");
 	const plain = elideArguments(text);
 
 	if (fits(plain)) return plain;
-	const starts = partStarts(plain);
+	const starts = isLayer ? layerStarts(plain) : partStarts(plain);
 
 	for (const start of starts) {
 		const inner = `…${plain.slice(start)}`;

@@ -115,9 +115,18 @@ export function rankNames(frames) {
 	return rank;
 }
 
-// Returns the picture's order: callers around callees. Children with time are in order, the
-// largest first, or by `rank` of their frames. `start` is where a node begins, in ns.
-export function makeCallees(tree, weights, rank) {
+// Compares two frames of siblings: layers come first, in order of their nodes' numbers. Returns 0 if
+// none is a layer.
+function compareLayers(isLayer, a, b, order) {
+	const [one, other] = [isLayer?.[a] ?? 0, isLayer?.[b] ?? 0];
+
+	return one && other ? order : other - one;
+}
+
+// Returns the picture's order: callers around callees. Children with time are in order: layers of a
+// model (`isLayer` by frame) as they ran, then the largest first; or by `rank` of their frames.
+// `start` is where a node begins, in ns.
+export function makeCallees(tree, weights, rank, isLayer = null) {
 	const {count, parent, frame, depth, first, list} = tree;
 	const {total} = weights;
 	const sorted = list.slice(),
@@ -126,7 +135,7 @@ export function makeCallees(tree, weights, rank) {
 		height = new Uint32Array(count);
 	const compare = rank
 		? (a, b) => rank[frame[a]] - rank[frame[b]]
-		: (a, b) => total[b] - total[a] || a - b;
+		: (a, b) => compareLayers(isLayer, frame[a], frame[b], a - b) || total[b] - total[a] || a - b;
 
 	for (let i = 0; i < count; i++) {
 		let to = first[i];
