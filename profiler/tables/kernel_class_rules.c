@@ -82,11 +82,16 @@ const struct kernel_class_rule kernel_class_rules[] = {
 		    "multi_tensor_apply*<*lambstage|multi_tensor_apply*<*adagrad|"
 		    "multi_tensor_apply*<*fusedoptimizer"},
 
-	/* ---- convolution, with what cuDNN does to its operands ---- */
+	/* ---- cuDNN: convolution, with what is done to its operands, unless the name tells more
+	   ---- */
+	{NORMALIZATION, "cudnn*bn_|cudnn*norm"},
+	{SOFTMAX, "cudnn*softmax"},
+	{REDUCTION, "cudnn*pooling"},
+	{ELEMENTWISE, "cudnn*op_tensor|cudnn*op_generic|cudnn*activation|cudnn*add_tensor"},
 	{CONVOLUTION, "fprop|dgrad|wgrad|convolve|convolution|winograd|conv1d|conv2d|conv3d|"
 		      "conv_depthwise|depthwise_conv|implicit_gemm|implicitgemm|im2col|col2im|"
 		      "vol2col|col2vol|nchwtonhwc|nhwctonchw|nhwcaddpadding|fft2d_|dse::|"
-		      "cudnn::cnn|cask_cudnn|cudnn*winograd|<*fprop|<*dgrad|<*wgrad|"
+		      "cudnn|<*fprop|<*dgrad|<*wgrad|"
 		      "<*implicitgemmconv|<*conv2d"},
 	{FFT, "fft|bluestein|spradix0|dpradix0"},
 

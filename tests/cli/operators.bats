@@ -194,3 +194,10 @@ not_shown()
 	END
 	)"
 }
+
+@test "classes are scored by operators, as on a GPU" {
+	trace 'backward' --by operator,class
+	expect_equal 'right, other, wrong, neutral' "$(python3 "$root/tests/gpu/classes.py" score out.folded 2>shown)" '0.5 0.25 0.0 0.25 0.0'
+	expect_line shown 'other  aten::mm  other, not GEMM  unknown_backward'
+	expect_line shown 'neutral  .no operator.  other  plain'
+}

@@ -37,7 +37,9 @@ static void write_all(const struct result *result)
 static void view_part(const struct result *result)
 {
 	struct view_options options = {
-		.by = {.parts = {PLACE_PROCESS, PLACE_DEVICE}, .count = 2},
+		.by = {.parts = {PLACE_PROCESS, PLACE_DEVICE, GROUPING_CLASS, GROUPING_OPERATOR,
+				 GROUPING_LAYER_KIND},
+		       .count = 5},
 		.slice = {.has_time = true, .from_ns = 10, .to_ns = 1u << 30, .time_text = "x"}};
 	struct view *view = view_new(result, &options, "/dev/shm", NULL);
 
