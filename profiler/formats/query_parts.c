@@ -8,6 +8,7 @@
 #include <string.h>
 #include "profiler/model/quantity.h"
 #include "profiler/tables/work_parts.h"
+#include "symbolize/util/saturate.h"
 
 /* Columns by which all these tables begin; the last one is the name. */
 enum { COLUMN_NS, COLUMN_SHARE };
@@ -17,15 +18,24 @@ static const char *row_name(const struct report_table *f, uint32_t row)
 	return report_table_row(f, row)[f->column_count - 1].text;
 }
 
-/* Says how much GPU time there is, and what has most of it; or `none`. */
-static void sum_up(struct answer *a, const struct report_table *f, const char *what,
-		   const char *none)
+/* Returns all GPU time: a table may have left some of it out. */
+static uint64_t gpu_ns(const struct result *r)
 {
-	char all[QUANTITY_BYTES], most[QUANTITY_BYTES];
 	uint64_t ns = 0;
 
-	for (uint32_t i = 0; i < f->count; i++)
-		ns += report_table_row(f, i)[COLUMN_NS].number;
+	for (uint32_t i = 0; i < r->row_count; i++)
+		if (r->rows[i].kind == ROW_GPU)
+			saturated_add(&ns, r->rows[i].ns);
+	return ns;
+}
+
+/* Says how much GPU time there is, and what has most of it; or `none`. */
+static void sum_up(struct answer *a, const struct result *r, const struct report_table *f,
+		   const char *what, const char *none)
+{
+	char all[QUANTITY_BYTES], most[QUANTITY_BYTES];
+	uint64_t ns = gpu_ns(r);
+
 	if (f->count)
 		answer_say(a, "%s: %s. Most, %s (%.1f %%), is of %.*s.", what,
 			   time_text(all, (double)ns),
@@ -69,7 +79,7 @@ int query_answer_classes(struct answer *a, const struct query_input *in, const c
 	(void)argument;
 	if (!f)
 		return -ENOMEM;
-	sum_up(a, f, "GPU work by class", "No GPU work was recorded.");
+	sum_up(a, in->result, f, "GPU work by class", "No GPU work was recorded.");
 	query_put_table(a, in->result, f, look_at_class);
 	report_table_free(f);
 	return 0;
@@ -82,7 +92,8 @@ int query_answer_operators(struct answer *a, const struct query_input *in, const
 	(void)argument;
 	if (!f)
 		return -ENOMEM;
-	sum_up(a, f, "GPU work by operator", "No operator is in the profile: run with --ops.");
+	sum_up(a, in->result, f, "GPU work by operator",
+	       "No operator is in the profile: run with --ops.");
 	query_put_table(a, in->result, f, look_inside);
 	report_table_free(f);
 	return 0;
@@ -97,7 +108,8 @@ int query_answer_layers(struct answer *a, const struct query_input *in, const ch
 
 	(void)argument;
 	if (!err) {
-		sum_up(a, kinds, "GPU work by kind of layer", "No layer is in the profile.");
+		sum_up(a, in->result, kinds, "GPU work by kind of layer",
+		       "No layer is in the profile.");
 		json_uint(answer_sums(a), layers->key, layers->count + layers->left_out);
 		query_put_table(a, in->result, kinds, look_at_kinds);
 		query_put_table(a, in->result, layers, look_inside);

@@ -220,6 +220,43 @@ static void long_names_are_cut(void **state)
 	free(name);
 }
 
+static bool is_class(const char *class)
+{
+	for (const struct kernel_class_rule *rule = kernel_class_rules; rule->class; rule++)
+		if (strcmp(rule->class, class) == 0)
+			return true;
+	return false;
+}
+
+/* Whatever the name: it has a class of the rules, the same in capitals. */
+static void random_names_have_a_class(void **state)
+{
+	static const char *const pieces[] = {"gemm",  "^",    "*",         "<",
+					     ">",     "(",    ")",         "::",
+					     "[",     " ",    "|",         "triton_",
+					     "sort",  "\xff", "operator<", "elementwise_kernel",
+					     "cudnn", "norm", "(anonymous"};
+
+	(void)state;
+	for (uint64_t round = 0; round < unit_rounds(3000); round++) {
+		struct prng p = prng_round(round);
+		char name[1000] = "", upper[1000];
+		const char *class;
+		size_t length = 0;
+
+		for (uint64_t n = prng_below(&p, 40); n > 0; n--)
+			length += (size_t)snprintf(
+				name + length, sizeof(name) - length, "%s",
+				pieces[prng_below(&p, sizeof(pieces) / sizeof(pieces[0]))]);
+		for (size_t i = 0; i < sizeof(name); i++)
+			upper[i] =
+				(char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 32 : name[i]);
+		class = kernel_class_built_in(name);
+		EXPECT(&p, is_class(class) || strcmp(class, "other") == 0);
+		EXPECT(&p, strcmp(class, kernel_class_built_in(upper)) == 0);
+	}
+}
+
 static struct frame_info kernel(const char *name)
 {
 	return (struct frame_info){.class = CLASS_GPU_KERNEL, .name = name, .short_name = name};
@@ -337,6 +374,7 @@ int main(void)
 		cmocka_unit_test(names_of_libraries),
 		cmocka_unit_test(rules_are_well_formed),
 		cmocka_unit_test(long_names_are_cut),
+		cmocka_unit_test(random_names_have_a_class),
 		cmocka_unit_test(frames_have_classes),
 		cmocka_unit_test(rules_of_a_file_go_first),
 		cmocka_unit_test(empty_files_change_nothing),

@@ -156,6 +156,43 @@ static void the_list_is_complete(void **state)
 
 /* ---- sums ---- */
 
+/* Layers beyond the rows of a table and the room of an answer are counted, and so is their time. */
+static void many_layers_are_all_counted(void **state)
+{
+	static char names[3000][32];
+	struct ledger ledger = {.cpu.samples = 0};
+	struct made_result m;
+	cJSON *tree;
+
+	(void)state;
+	made_begin(&m);
+	m.result.totals.ledger = &ledger;
+	for (uint32_t i = 0; i < 3000; i++) {
+		uint32_t stack;
+
+		snprintf(names[i], sizeof(names[i]), "[layers.%u.%s]", i / 2,
+			 i % 2 ? "mlp" : "attn");
+		stack = MADE_STACK(&m, names[i], "[GPU_Kernel]k");
+		m.frames[m.stacks[stack].frame].class = CLASS_GPU_KERNEL;
+		m.frames[m.stacks[m.stacks[stack].outer].frame].class = CLASS_LAYER;
+		made_add(&m, stack, ROW_GPU, 10 + i % 2);
+	}
+	tree = ask(&m.result, "layers");
+	assert_int_equal(number(sums(tree), "layers"), 3000);
+	assert_int_equal(number(sums(tree), "layer_kinds"), 2);
+	assert_int_equal(number(sums(tree), "ns"), 31500);
+	assert_string_equal(text_of(row(tree, 0), "layer_kind"), "[layers.*.mlp]");
+	assert_int_equal(number(row(tree, 0), "ns"), 16500);
+	assert_int_equal(number(row(tree, 0), "layers"), 1500);
+	assert_string_equal(text_of(row(tree, 2), "table"), "layers");
+	assert_string_equal(
+		text_of(row(tree, 2), "look"),
+		"profile --from x.profile --under '^\\[layers\\.0\\.mlp\\]$' -o inside.svg");
+	assert_int_equal(count_rows(tree) + (int)number(tree, "left_out"), 3002);
+	cJSON_Delete(tree);
+	made_end(&m);
+}
+
 /* Compares the rows of an answer with the first entries of a list of the summary. */
 static void expect_same(const cJSON *answer, const cJSON *summary, const char *list,
 			const char *const *keys)
@@ -536,6 +573,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(questions_are_read),
 		cmocka_unit_test(the_list_is_complete),
+		cmocka_unit_test(many_layers_are_all_counted),
 		cmocka_unit_test(figures_are_those_of_the_summary),
 		cmocka_unit_test(kernels_are_found_by_name),
 		cmocka_unit_test(stacks_have_their_frames),
