@@ -170,7 +170,7 @@ not_shown()
 }
 
 @test "--by operator begins with the innermost operator, and its table adds up" {
-	trace 'backward' --by operator -o out.json
+	trace 'backward' --by operator -o out.json -o out.profile
 	expect out.folded < <(
 		cat <<-'END'
 			[no operator];<*>;run_forward;cudaLaunchKernel;[GPU_Kernel]plain(unsigned long long) 1000
@@ -193,6 +193,11 @@ not_shown()
 		op:AddmmBackward0 0 2000 0
 	END
 	)"
+	run_profile -q --from out.profile -gpu-only --unit ns --by operator -o again.folded
+	expect_status 0
+	expect_equal 'of the capture' "$(cat again.folded)" "$(cat out.folded)"
+	run_profile -q --from out.profile -gpu-only --unit ns --under op:aten::addmm --by operator -o part.folded
+	expect_equal 'of a part' "$(sort part.folded)" "$(grep ';op:aten::addmm;' out.folded | sort)"
 }
 
 @test "classes are scored by operators, as on a GPU" {
