@@ -22,6 +22,9 @@
 
 const struct kernel_class_rule kernel_class_rules[] = {
 	/* ---- words that contain words of other rules ---- */
+	{COPY, "^fbgemm_gpu::*permute|^fbgemm_gpu::*copy|^fbgemm_gpu::*quantize"},
+	{SORT, "^fbgemm_gpu::*embedding|^fbgemm_gpu::*index"},
+	{KERNEL_CLASS_OTHER, "^fbgemm_gpu::"},
 	{KERNEL_CLASS_OTHER, "hadamard|selective_scan|chunk_scan|chunk_state|state_passing"},
 
 	/* ---- Inductor: triton_<kind>_fused_<operators>_<number> ---- */
@@ -96,13 +99,14 @@ const struct kernel_class_rule kernel_class_rules[] = {
 	{FFT, "fft|bluestein|spradix0|dpradix0"},
 
 	/* ---- elementwise kernels are templates: their arguments tell what they do ---- */
-	{NORMALIZATION, "elementwise_kernel<*groupnorm|elementwise_kernel<*batch_norm|"
-			"elementwise_kernel<*batchnorm|elementwise_kernel<*layernorm"},
-	{COPY, "elementwise_kernel<*copy_kernel|multi_tensor_apply*<*copy<"},
+	{NORMALIZATION, "elementwise_kernel*<*groupnorm|elementwise_kernel*<*batch_norm|"
+			"elementwise_kernel*<*batchnorm|elementwise_kernel*<*layernorm"},
+	{COPY, "elementwise_kernel*<*copy_kernel|multi_tensor_apply*<*copy<"},
 	{SORT, "scatter_gather_elementwise|index_elementwise"},
 	{ELEMENTWISE, "upsampl|interpolat|grid_sampl"},
 
-	{SAMPLING, "sampling|multinomial|samplefrom|gumbel|renorm_prob|renormprob|topktopp|"
+	{SAMPLING, "sampling|multinomial|samplefrom|gumbel|topk_topp|top_k_top_p|renorm_prob|"
+		   "renormprob|topktopp|"
 		   "repetition_penalt|rejection_sample|rejection_random|applypenalt|"
 		   "apply_token_bitmask|beamsearch|beam_search"},
 	{SOFTMAX, "softmax|soft_max"},
@@ -124,7 +128,7 @@ const struct kernel_class_rule kernel_class_rules[] = {
 		 "random|bernoulli|<*philox"},
 	{COPY, "catarray|copy|transpose|permute|concat|memcpy|memset|cast_kernel|_cast|convert|"
 	       "quantize|_quant|quant_|chunk_cat|reflection_pad|replication_pad|roll_cuda|"
-	       "flip_"},
+	       "flip_|swapdimension|shuffleintensor"},
 	{REDUCTION, "multi_tensor_apply*<*lpnorm|multi_tensor_apply*<*l2norm|lpnorm|reduce|"
 		    "reduction|cumsum|cumprod|scan|argmax|argmin|histogram|nll_loss|_sum|"
 		    "sum_kernel|_mean|mean_kernel|dot_kernel|nrm2|asum|pooling|_pool|pool2d|"

@@ -60,6 +60,10 @@ static const struct {
 		   "normal_and_transform<float, float>::{lambda()#1}>(long, at::PhiloxCudaState)"},
 	{"random", ANON "fused_dropout_kernel_vec<float, float, unsigned int, 1, 4, bool>"},
 	{"sampling", ANON "sampleMultinomialOnce<float, float>(long*, long, int, float*)"},
+	{"copy and cast", "void " NATIVE "elementwise_kernel_manual_unroll<128, 8, void " NATIVE
+			  "gpu_kernel_impl_nocast<" NATIVE "direct_copy_kernel_cuda(at::X&)>>"},
+	{"copy and cast", "void fbgemm_gpu::permute_2D_data_kernel<false, int, int>(int, int)"},
+	{"sampling", "_topk_topp_kernel"},
 	/* cuBLAS, CUTLASS, cuDNN, cuFFT, cuRAND */
 	{"GEMM", "nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN"},
 	{"GEMM", "nvjet_sm100_tss_128x128_64x9_2x2_2cta_h_bz_TNT"},
