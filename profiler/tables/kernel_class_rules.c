@@ -80,13 +80,13 @@ const struct kernel_class_rule kernel_class_rules[] = {
 	 "cutlass_mla|_fwd_grouped_kernel_stage|_fwd_kernel_stage|<*flash::|<*fmha|<*flashattn|"
 	 "device_kernel<*attention"},
 
-	{OPTIMIZER, "adam|adagrad|adafactor|rmsprop|lambstage|lamb_stage|sgd|"
-		    "multi_tensor_apply*<*adam|multi_tensor_apply*<*sgd|"
-		    "multi_tensor_apply*<*lambstage|multi_tensor_apply*<*adagrad|"
-		    "multi_tensor_apply*<*fusedoptimizer"},
+	{OPTIMIZER,
+	 "adam|adagrad|adafactor|rmsprop|lambstage|lamb_stage|^sgd|_sgd|sgd_|::sgd|fusedsgd|"
+	 "multi_tensor_apply*<*adam|multi_tensor_apply*<*sgd|"
+	 "multi_tensor_apply*<*lambstage|multi_tensor_apply*<*adagrad|"
+	 "multi_tensor_apply*<*fusedoptimizer"},
 
-	/* ---- cuDNN: convolution, with what is done to its operands, unless the name tells more
-	   ---- */
+	/* ---- cuDNN: convolution and the layouts for it, unless the name tells more ---- */
 	{NORMALIZATION, "cudnn*bn_|cudnn*norm"},
 	{SOFTMAX, "cudnn*softmax"},
 	{REDUCTION, "cudnn*pooling"},
@@ -94,29 +94,30 @@ const struct kernel_class_rule kernel_class_rules[] = {
 	{CONVOLUTION, "fprop|dgrad|wgrad|convolve|convolution|winograd|conv1d|conv2d|conv3d|"
 		      "conv_depthwise|depthwise_conv|implicit_gemm|implicitgemm|im2col|col2im|"
 		      "vol2col|col2vol|nchwtonhwc|nhwctonchw|nhwcaddpadding|fft2d_|dse::|"
-		      "cudnn|<*fprop|<*dgrad|<*wgrad|"
-		      "<*implicitgemmconv|<*conv2d"},
+		      "cudnn|<*fprop|<*dgrad|<*wgrad|<*implicitgemmconv|<*conv2d"},
 	{FFT, "fft|bluestein|spradix0|dpradix0"},
 
 	/* ---- elementwise kernels are templates: their arguments tell what they do ---- */
 	{NORMALIZATION, "elementwise_kernel*<*groupnorm|elementwise_kernel*<*batch_norm|"
 			"elementwise_kernel*<*batchnorm|elementwise_kernel*<*layernorm"},
-	{COPY, "elementwise_kernel*<*copy_kernel|multi_tensor_apply*<*copy<"},
+	{COPY, "elementwise_kernel*<*copy_kernel|multi_tensor_apply*<*copy<|"
+	       "multi_tensor_apply*<*copyfunctor"},
 	{SORT, "scatter_gather_elementwise|index_elementwise"},
-	{ELEMENTWISE, "upsampl|interpolat|grid_sampl"},
+	{ELEMENTWISE, "upsampl|downsampl|resampl|interpolat|grid_sampl"},
 
-	{SAMPLING, "sampling|multinomial|samplefrom|gumbel|topk_topp|top_k_top_p|renorm_prob|"
-		   "renormprob|topktopp|"
-		   "repetition_penalt|rejection_sample|rejection_random|applypenalt|"
-		   "apply_token_bitmask|beamsearch|beam_search"},
+	{SAMPLING,
+	 "sampling|multinomial|samplefrom|gumbel|topk_topp|top_k_top_p|renorm_prob|"
+	 "renormprob|topktopp|repetition_penalt|rejection_sample|rejection_random|applypenalt|"
+	 "apply_token_bitmask|beamsearch|beam_search"},
 	{SOFTMAX, "softmax|soft_max"},
 	{NORMALIZATION,
 	 "layer_norm|layernorm|rms_norm|rmsnorm|batch_norm|batchnorm|group_norm|groupnorm|"
 	 "instance_norm|instancenorm|weight_norm|gammabeta|gamma_beta|rowwisemoments|"
 	 "internalgradients|fusedparams|bn_fw|bn_bw|bnfw|bnbw|ln_fwd|ln_bwd|qk_norm|qknorm|"
 	 "l2norm|norm_fwd|norm_bwd|addnorm|cucomputegradinput|cucomputepartgrad|::norm::"},
-	{SORT, "sort|topk|top_k|kthvalue|digitcumsum|blockwisewithinkcounts|blockwisekthcounts|"
-	       "scatter|gather|indexselect|index_select|indexfunc|indexing_backward|index_put|"
+	{SORT, "sort|topk|^top_k|_top_k|::top_k|kthvalue|digitcumsum|blockwisewithinkcounts|"
+	       "blockwisekthcounts|scatter|gather|indexselect|index_select|indexfunc|indexing_"
+	       "backward|index_put|"
 	       "indexput|index_add|index_copy|index_fill|indexcopy|embedding|deviceselect|"
 	       "deviceunique|devicepartition|devicecompact|nonzero|write_indices|searchsorted|"
 	       "bucketize|compute_grad_weight|partial_segment|partials_per_segment|"

@@ -164,7 +164,12 @@ static const struct {
 	{"elementwise",
 	 "void thrust::cuda_cub::core::_kernel_agent<thrust::cuda_cub::__parallel_for::"
 	 "ParallelForAgent<thrust::cuda_cub::__transform::unary_transform_f<int*>>>"},
-	/* nothing sure */
+	{"optimizer", "sgd_momentum_kernel"},
+	{"sort and scatter", "vllm::top_k_per_row_kernel<512>(float const*)"},
+	/* nothing sure, although it looks like something */
+	{"other", "stop_kernel(int*)"},
+	{"other", "msgDispatch(int*)"},
+	{"elementwise", "downsampling_kernel(float*)"},
 	{"other", "step(float*, int)"},
 	{"other", "void fast_hadamard_transform_kernel<traits<256>>(int)"},
 	{"other", "fusion_12"},
