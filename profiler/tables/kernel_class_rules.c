@@ -87,6 +87,9 @@ const struct kernel_class_rule kernel_class_rules[] = {
 	 "multi_tensor_apply*<*fusedoptimizer"},
 
 	/* ---- cuDNN: convolution and the layouts for it, unless the name tells more ---- */
+	{CONVOLUTION, "<*implicitgemmconv"},
+	{ATTENTION, "^cudnn::fusion::|unpack_cudnn"}, /* around fused attention */
+	{COPY, "tensortransformgeneric"},
 	{NORMALIZATION, "cudnn*bn_|cudnn*norm"},
 	{SOFTMAX, "cudnn*softmax"},
 	{REDUCTION, "cudnn*pooling"},
@@ -94,7 +97,7 @@ const struct kernel_class_rule kernel_class_rules[] = {
 	{CONVOLUTION, "fprop|dgrad|wgrad|convolve|convolution|winograd|conv1d|conv2d|conv3d|"
 		      "conv_depthwise|depthwise_conv|implicit_gemm|implicitgemm|im2col|col2im|"
 		      "vol2col|col2vol|nchwtonhwc|nhwctonchw|nhwcaddpadding|fft2d_|dse::|"
-		      "cudnn|<*fprop|<*dgrad|<*wgrad|<*implicitgemmconv|<*conv2d"},
+		      "cudnn|<*fprop|<*dgrad|<*wgrad|<*conv2d"},
 	{FFT, "fft|bluestein|spradix0|dpradix0"},
 
 	/* ---- elementwise kernels are templates: their arguments tell what they do ---- */
@@ -135,7 +138,7 @@ const struct kernel_class_rule kernel_class_rules[] = {
 		    "sum_kernel|_mean|mean_kernel|dot_kernel|nrm2|asum|pooling|_pool|pool2d|"
 		    "pool_"},
 	{ELEMENTWISE,
-	 "elementwise|pointwise|activation|silu|gelu|relu|swiglu|sigmoid|tanh|"
+	 "elementwise|pointwise|_kernel_vectorized|activation|silu|gelu|relu|swiglu|sigmoid|tanh|"
 	 "multi_tensor_apply|fill|arange|linspace|triu|tril|bias|add_kernel|mul_kernel|"
 	 "scal_kernel|axpy|vecadd|vectoradd|vector_add|clamp|masked|lstm_cell|gru_cell|"
 	 "transform_kernel|::transform::|<*parallel_for|<*__transform|_amp_"},

@@ -18,7 +18,7 @@ import sys
 EXPECTED = {
     "GEMM": "mm addmm bmm baddbmm addbmm mv addmv _addmm_activation _scaled_mm _grouped_mm",
     "attention": """_flash_attention_forward _flash_attention_backward _efficient_attention_forward
-        _efficient_attention_backward _cudnn_attention_forward _scaled_dot_product_flash_attention
+        _efficient_attention_backward _cudnn_attention_forward _cudnn_attention_backward _scaled_dot_product_flash_attention
         _scaled_dot_product_flash_attention_backward _scaled_dot_product_efficient_attention
         _scaled_dot_product_efficient_attention_backward _scaled_dot_product_cudnn_attention
         _scaled_dot_product_cudnn_attention_backward""",

@@ -189,9 +189,11 @@ static void the_table_is_among_those_of_a_run_with_ranges(void **state)
 	add_kernel("nvtx:NCCL:ncclAllGather 1 KiB, 8 ranks, comm 00000001", 1, 8192);
 	made.result.totals.measure.nvtx = true;
 	assert_int_equal(report_tables_of(&made.result, &list), 0);
-	assert_int_equal(list.count, 1);
-	f = list.tables[0];
-	assert_string_equal(f->key, "collective_calls");
+	f = NULL; /* beside the table of classes */
+	for (uint32_t i = 0; i < list.count; i++)
+		if (strcmp(list.tables[i]->key, "collective_calls") == 0)
+			f = list.tables[i];
+	assert_non_null(f);
 	assert_string_equal(report_cell(f, 0, "operation")->text, "AllGather");
 	assert_int_equal(report_cell(f, 0, "bytes")->number, 1024);
 	assert_float_equal(report_cell(f, 0, "algorithm_gb_per_s")->real, 1, 1e-9);
@@ -199,7 +201,8 @@ static void the_table_is_among_those_of_a_run_with_ranges(void **state)
 	report_tables_release(&list);
 	made.result.totals.measure.nvtx = false;
 	assert_int_equal(report_tables_of(&made.result, &list), 0);
-	assert_int_equal(list.count, 0);
+	for (uint32_t i = 0; i < list.count; i++)
+		assert_string_not_equal(list.tables[i]->key, "collective_calls");
 	report_tables_release(&list);
 }
 

@@ -91,6 +91,12 @@ static const struct {
 	 "void DSE::regular_fft_pad<0, 1, 256, 16, 16, 1, float, float, float2>(float2*)"},
 	{"convolution", "ampere_scudnn_128x64_relu_xregs_large_nn_v1"},
 	{"convolution", "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x16_kernel__5x_cudnn"},
+	{"convolution", "cutlass__5x_cudnn::Kernel<cutlass__5x_cudnn::conv::kernel::ImplicitGemm"
+			"Convolution<(K)0, ConvWgradActivationTile<1>>>"},
+	{"attention", "cudnn::fusion::convert_dq_to_16bits<true>(void const*, void*)"},
+	{"attention", "at::cuda::philox::unpack_cudnn(at::PhiloxCudaState, long*, long*)"},
+	{"copy and cast", "tensorTransformGeneric<__nv_bfloat16, __nv_bfloat16, float, true>"},
+	{"elementwise", "sgn_kernel_vectorized2_kernel"},
 	{"reduction",
 	 "void cudnn::pooling_fw_4d_kernel<float, float, cudnn::maxpooling_func<float>>"},
 	{"elementwise", "void cudnn::ops::op_generic_tensor_kernel<2, float, float, float, 256>"},

@@ -15,7 +15,7 @@ static const char fields_3_13[] =
 	".ceval_gil "
 	".gil_runtime_state .enabled .locked .holder thread.size .prev thread.next .interp "
 	"thread.current_frame thread.id .native_thread_id .datastack_chunk .status frame.size "
-	"frame.previous frame.executable frame.instr_ptr .localsplus frame.owner code.size "
+	"frame.previous frame.executable frame.instr_ptr frame.locals frame.owner code.size "
 	"code.filename code.name code.qualname code.linetable code.firstlineno .argcount "
 	".localsplusnames .localspluskinds code.adaptive object.size object.type type.size "
 	".tp_name "
@@ -30,7 +30,7 @@ static const char fields_3_14[] =
 	".gil_runtime_state .enabled .locked .holder .code_object_generation .tlbc_generation "
 	"thread.size .prev thread.next .interp thread.current_frame thread.id .native_thread_id "
 	".datastack_chunk .status frame.size frame.previous frame.executable frame.instr_ptr "
-	".localsplus frame.owner .stackpointer frame.copy code.size code.filename code.name "
+	"frame.locals frame.owner .stackpointer frame.copy code.size code.filename code.name "
 	"code.qualname code.linetable code.firstlineno .argcount .localsplusnames "
 	".localspluskinds code.adaptive code.copies object.size object.type type.size .tp_name "
 	".tp_repr .tp_flags tuple.size .ob_item .ob_size list.size .ob_item .ob_size set.size "
@@ -49,7 +49,7 @@ static const char fields_3_15[] =
 	".last_profiled_frame .last_profiled_frame_seq thread.id .native_thread_id "
 	".datastack_chunk .status .holds_gil .gil_requested .current_exception .exc_state "
 	".exc_value frame.size frame.previous frame.executable frame.instr_ptr "
-	".localsplus frame.owner .stackpointer frame.copy code.size code.filename code.name "
+	"frame.locals frame.owner .stackpointer frame.copy code.size code.filename code.name "
 	"code.qualname code.linetable code.firstlineno .argcount .localsplusnames "
 	".localspluskinds code.adaptive code.copies object.size object.type type.size .tp_name "
 	".tp_repr .tp_flags .tp_basicsize .tp_dictoffset .heap_type_size .ht_cached_keys "
@@ -76,7 +76,7 @@ static const struct {
 	{"unicode.state", 32},        {"unicode.length", 16},
 	{"unicode.ascii_size", 40},   {"frame.copy", 72},
 	{"code.copies", 192},         {"interpreter.modules", 7656},
-	{"object.size", 16},
+	{"object.size", 16},          {"frame.locals", 72},
 };
 
 /* Makes the start of an interpreter's _PyRuntime with these offsets. */
