@@ -66,9 +66,14 @@ struct captured {
 	uint64_t sps[UNWIND_MAX_FRAMES]; /* set if there are Python frames or ranges */
 	struct python_stack python;
 	struct nvtx_ranges ranges;
-	struct layers layers;
-	uint32_t handed_from; /* stack id of the thread that waits for this one; 0: none */
+	struct layers *layers; /* NULL: there is no room for them */
+	uint32_t handed_from;  /* stack id of the thread that waits for this one; 0: none */
 };
+
+static inline bool has_layers(const struct captured *stack)
+{
+	return stack->layers && stack->layers->count > 0;
+}
 
 #define LAYER_TABLES 16u /* tables of a thread whose stacks have layers: there are many more */
 
@@ -76,6 +81,7 @@ struct captured {
 struct thread_cache {
 	bool is_capturing; /* `captured` is in use; few of its pages ever are */
 	struct captured captured;
+	struct layers layers;
 	struct stack_cache recent[]; /* a power of two; the hash tells which */
 };
 static __thread struct launch_stack_thread {
@@ -120,6 +126,7 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		return NULL;
 	memset(cache->recent, 0, size);
 	cache->is_capturing = false;
+	cache->captured.layers = NULL;
 	if (pthread_setspecific(thread_end, cache) != 0) {
 		free(cache);
 		return NULL;
@@ -365,9 +372,9 @@ static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 	/* without an order, the frames below the Python frames are unknown */
 	base = is_ordered ? add_base(frames, event.stack.count, stack->native.is_whole && !is_cut)
 			  : 0;
-	if (stack->ranges.count > 0 || stack->layers.count > 0)
-		event.stack.count = nvtx_insert(sink, &stack->ranges, &stack->layers, first,
-						origins, frames, event.stack.count, &is_cut);
+	if (stack->ranges.count > 0 || has_layers(stack))
+		event.stack.count = nvtx_insert(sink, &stack->ranges, stack->layers, first, origins,
+						frames, event.stack.count, &is_cut);
 	for (uint32_t i = 0; i < event.stack.count; i++)
 		if (frames[i].kind == GPU_FRAME_RETURN)
 			find_code(sink, frames[i].value - 1);
@@ -416,8 +423,8 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 	h = python_stack_hash(h, &stack->python);
 	if (stack->ranges.count > 0)
 		h = nvtx_hash(h, &stack->ranges);
-	if (stack->layers.count > 0)
-		h = layers_hash(h, &stack->layers);
+	if (has_layers(stack))
+		h = layers_hash(h, stack->layers);
 	if (own.worker)
 		h = hash_step(h, stack->handed_from, async_parent_worker_number(own.worker));
 	return h ? h : 1;
@@ -474,9 +481,11 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	stack->handed_from = site->handed_from;
 	stack->ranges.count = 0;
 	unwind_from(site->frame, &stack->native, has_python || ranges ? stack->sps : NULL);
-	stack->python.count = stack->layers.count = 0;
-	if (has_python && python_stack_read(sink, &stack->python) && layers_are_followed())
-		layers_read(&stack->layers);
+	stack->python.count = 0;
+	if (stack->layers)
+		stack->layers->count = 0;
+	if (has_python && python_stack_read(sink, &stack->python) && stack->layers)
+		layers_read(stack->layers);
 	if (ranges && stack->native.count > 0)
 		nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
 	if (stack->native.count == 0)
@@ -505,23 +514,35 @@ capture_on_stack(struct sink *sink, const struct site *site, struct thread_cache
 {
 	struct captured stack; /* large, so not initialised */
 
+	stack.layers = NULL;
 	return capture_into(&stack, sink, site, cache);
+}
+
+/* Captures a stack with its layers: again, if it showed the first code that calls modules. */
+static __attribute__((noinline)) uint32_t capture_layers(struct thread_cache *cache,
+							 struct sink *sink, const struct site *site)
+{
+	uint32_t methods = python_stack_methods(), id;
+
+	cache->captured.layers = &cache->layers;
+	id = capture_into(&cache->captured, sink, site, cache);
+	return python_stack_methods() == methods
+		       ? id
+		       : capture_into(&cache->captured, sink, site, cache);
 }
 
 static __attribute__((noinline)) uint32_t
 capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache *cache)
 {
-	uint32_t id, methods;
+	uint32_t id;
 
 	atomic_fetch_add_explicit(&walks, 1, memory_order_relaxed);
 	if (!cache || cache->is_capturing)
 		return capture_on_stack(sink, site, cache);
 	cache->is_capturing = true;
 	atomic_signal_fence(memory_order_acq_rel);
-	methods = python_stack_methods();
-	id = capture_into(&cache->captured, sink, site, cache);
-	if (layers_are_followed() && python_stack_methods() != methods)
-		id = capture_into(&cache->captured, sink, site, cache); /* calls are known now */
+	id = layers_are_followed() ? capture_layers(cache, sink, site)
+				   : capture_into(&cache->captured, sink, site, cache);
 	atomic_signal_fence(memory_order_acq_rel);
 	cache->is_capturing = false;
 	return id;

@@ -26,11 +26,15 @@ static struct {
 	_Atomic uint32_t tries;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The thread's last module, for its operators. */
-static __thread struct {
-	uint64_t object, epoch;
-	uint32_t name;
-} last;
+/*
+ * Names of modules that operators were called in. An entry has the module's address, its name and
+ * the lowest bits of the epoch, so that it is read and written at once.
+ */
+#define RECENT 1024u
+#define NAME_BITS 15
+#define EPOCH_BITS 5
+static _Atomic uint64_t recent[RECENT];
+_Static_assert(NVTX_TOO_MANY < 1u << NAME_BITS, "each name fits");
 
 static void in_child(void)
 {
@@ -115,7 +119,7 @@ void layers_read(struct layers *layers)
 	struct guest guest;
 
 	layers->count = 0;
-	if (python_stack_methods() == 0)
+	if (!layers_are_followed() || python_stack_methods() == 0)
 		return;
 	guest_enter_briefly(&guest);
 	pthread_mutex_lock(&table.lock);
@@ -146,11 +150,25 @@ static void find_methods(void)
 	guest_leave(&guest);
 }
 
+static uint32_t name_innermost(void)
+{
+	struct guest guest;
+	uint32_t name;
+
+	guest_enter_briefly(&guest);
+	pthread_mutex_lock(&table.lock);
+	read_calls(&table.layers);
+	name = table.layers.count ? table.layers.open[table.layers.count - 1].name : 0;
+	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
+	return name;
+}
+
 uint32_t layers_current(void)
 {
-	uint64_t epoch = atomic_load_explicit(&layers_epoch, memory_order_relaxed);
+	uint64_t epoch = atomic_load_explicit(&layers_epoch, memory_order_relaxed), key, value;
 	struct python_call innermost;
-	struct guest guest;
+	_Atomic uint64_t *entry;
 
 	if (!epoch)
 		return 0;
@@ -158,17 +176,15 @@ uint32_t layers_current(void)
 		find_methods();
 	if (python_stack_calls(&innermost, 1) == 0)
 		return 0;
-	if (last.object == innermost.object && last.epoch == epoch)
-		return last.name;
-	guest_enter_briefly(&guest);
-	pthread_mutex_lock(&table.lock);
-	read_calls(&table.layers);
-	last.name = table.layers.count ? table.layers.open[table.layers.count - 1].name : 0;
-	pthread_mutex_unlock(&table.lock);
-	guest_leave(&guest);
-	last.object = innermost.object;
-	last.epoch = epoch;
-	return last.name;
+	entry = &recent[hash_number(innermost.object) % RECENT];
+	/* addresses are below 2^47 and even in eights */
+	key = innermost.object >> 3 << EPOCH_BITS | epoch % (1u << EPOCH_BITS);
+	value = atomic_load_explicit(entry, memory_order_relaxed);
+	if (value >> NAME_BITS != key) {
+		value = key << NAME_BITS | name_innermost();
+		atomic_store_explicit(entry, value, memory_order_relaxed);
+	}
+	return (uint32_t)(value & ((1u << NAME_BITS) - 1));
 }
 
 void layers_check(void)

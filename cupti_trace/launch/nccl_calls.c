@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/launch/nvtx_names.h"
@@ -67,7 +68,7 @@ static struct {
 	struct comm comms[NCCL_COMMS_MAX];
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Calls of one operation in a group. */
+/* Calls of one operation in a group-> */
 struct part {
 	uint32_t name;
 	uint32_t count;
@@ -78,12 +79,12 @@ struct part {
 	bool is_equal;      /* all calls have these bytes */
 };
 
-/* The calling thread's open group. */
-static __thread struct {
+/* The calling thread's open group; NULL: none is. Not in thread-local memory, which is scarce. */
+static __thread struct group {
 	uint32_t depth, count;
 	uint32_t more; /* calls of further operations */
 	struct part parts[NCCL_PARTS_MAX];
-} group;
+} * group;
 
 void nccl_calls_domain(const char *name, uint32_t domain)
 {
@@ -106,7 +107,8 @@ void nccl_calls_forget(void)
 	atomic_store(&table.domain, 0);
 	atomic_store(&table.schema_count, 0);
 	memset(table.comms, 0, sizeof(table.comms));
-	memset(&group, 0, sizeof(group));
+	free(group);
+	group = NULL;
 }
 
 /* ---- schemas ---- */
@@ -345,7 +347,7 @@ static uint32_t name_call(uint32_t domain, uint32_t name, const char *function,
 
 /* ---- groups ---- */
 
-/* Adds a call to the calling thread's group. */
+/* Adds a call to the calling thread's group-> */
 static void add_to_group(uint32_t name, const struct call *call)
 {
 	struct part new = {.name = name,
@@ -353,18 +355,18 @@ static void add_to_group(uint32_t name, const struct call *call)
 			   .comm = call->has[COMM] ? call->value[COMM] : 0,
 			   .bytes = call->value[BYTES],
 			   .is_equal = true};
-	struct part *part = group.parts, *end = part + group.count;
+	struct part *part = group->parts, *end = part + group->count;
 
 	while (part < end && (part->name != new.name || part->operation != new.operation ||
 			      part->comm != new.comm))
 		part++;
-	if (part == group.parts + NCCL_PARTS_MAX) {
-		group.more++;
+	if (part == group->parts + NCCL_PARTS_MAX) {
+		group->more++;
 		return;
 	}
 	if (part == end) {
 		*part = new;
-		group.count++;
+		group->count++;
 	}
 	part->count++;
 	part->is_equal &= part->bytes == new.bytes;
@@ -392,12 +394,12 @@ static void put_comms(struct text *text)
 {
 	uint32_t others = 0;
 
-	for (uint32_t i = 1; i < group.count; i++)
-		others += group.parts[i].comm != group.parts[0].comm;
+	for (uint32_t i = 1; i < group->count; i++)
+		others += group->parts[i].comm != group->parts[0].comm;
 	if (others > 0)
 		put(text, ", several comms");
-	else if (group.more == 0)
-		put_comm(text, group.parts[0].comm);
+	else if (group->more == 0)
+		put_comm(text, group->parts[0].comm);
 }
 
 /* Returns the name of the end of a group with calls. */
@@ -406,24 +408,33 @@ static uint32_t name_group(uint32_t domain, uint32_t name, const char *function)
 	struct text text = {.used = 0};
 
 	put(&text, "%." SHOWN_NAME "s:", function);
-	for (uint32_t i = 0; i < group.count; i++) {
+	for (uint32_t i = 0; i < group->count; i++) {
 		put(&text, i ? " +" : "");
-		put_part(&text, &group.parts[i]);
+		put_part(&text, &group->parts[i]);
 	}
-	if (group.more)
-		put(&text, " + %u more", group.more);
+	if (group->more)
+		put(&text, " + %u more", group->more);
 	put_comms(&text);
 	return name_text(domain, name, &text);
 }
 
-/* Ends a group. Returns the name of the function that ends it. */
+static void begin_group(void)
+{
+	if (!group)
+		group = calloc(1, sizeof(*group));
+	if (group)
+		group->depth++;
+}
+
+/* Ends a group-> Returns the name of the function that ends it. */
 static uint32_t end_group(uint32_t domain, uint32_t name, const char *function)
 {
-	if (group.depth == 0 || --group.depth > 0)
+	if (!group || --group->depth > 0)
 		return name;
-	if (group.count > 0)
+	if (group->count > 0)
 		name = name_group(domain, name, function);
-	memset(&group, 0, sizeof(group));
+	free(group);
+	group = NULL;
 	return name;
 }
 
@@ -436,7 +447,7 @@ uint32_t nccl_calls_name(uint32_t domain, uint32_t name, const struct nvtx_abi_p
 	if (!function)
 		return name;
 	if (strcmp(function, "ncclGroupStart") == 0)
-		group.depth++;
+		begin_group();
 	else if (strcmp(function, "ncclGroupEnd") == 0 ||
 		 strcmp(function, "ncclGroupSimulateEnd") == 0)
 		return end_group(domain, name, function);
@@ -445,7 +456,7 @@ uint32_t nccl_calls_name(uint32_t domain, uint32_t name, const struct nvtx_abi_p
 	note_comm(&call);
 	if (!call.has[BYTES])
 		return name;
-	if (group.depth > 0)
+	if (group)
 		add_to_group(name, &call);
 	return name_call(domain, name, function, &call);
 }

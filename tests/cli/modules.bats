@@ -24,17 +24,20 @@ trace()
 	layers
 }
 
-# layers: the frames that are layers, operators or kernels
+# layers: the frames that are layers, operators or kernels. Stacks that differ in other frames are one.
 layers()
 {
 	awk -F ';' '{
 		line = ""
+		ns = $NF
+		sub(/.* /, "", ns)
+		sub(/ [0-9]+$/, "", $NF)
+		sub(/\[GPU_Kernel\]/, "", $NF)
 		for (i = 1; i <= NF; i++)
 			if ($i ~ /^\[.*\]$/ && $i !~ /\+0x/ || $i ~ /^op:/ || i == NF)
 				line = line (line == "" ? "" : ";") $i
-		sub(/\[GPU_Kernel\]/, "", line)
-		print line
-	}' out.folded | LC_ALL=C sort >layers
+		sums[line] += ns
+	} END { for (line in sums) print line, sums[line] }' out.folded | LC_ALL=C sort >layers
 }
 
 # expect_layers: standard input is what there must be
