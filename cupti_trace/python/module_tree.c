@@ -21,15 +21,16 @@ struct module {
 	uint32_t parent;    /* MODULE_TREE_NONE: no module is known to hold it */
 	uint64_t not_among; /* state of the children of `not_in` at that time */
 	uint32_t not_in;    /* module that was searched in vain, or MODULE_TREE_NONE */
-	bool is_called;
+	bool is_called, is_parent;
 	uint32_t name;
-	uint32_t name_version; /* the name is that of this version of the tree */
-	uint32_t visit;        /* last search that found it */
+	uint32_t name_places; /* the name is that of this number of places */
+	uint32_t visit;       /* last search that found it */
 };
 
 static struct {
 	RECORD_SET(struct module) modules;
-	uint32_t version;    /* changes when a module with a name gets another place */
+	uint32_t version;    /* changes when a module with a name loses its place */
+	uint32_t places;     /* changes with it, and when a module around others moves */
 	uint32_t visit;      /* number of searches */
 	uint32_t next_check; /* number of a module */
 	uint64_t began_ns, spent_ns;
@@ -58,19 +59,6 @@ static uint32_t add_object(uint64_t object)
 
 /* ---- places ---- */
 
-static void set_place(uint32_t module, uint32_t parent, uint64_t reference)
-{
-	struct module *m = module_at(module);
-
-	if (m->parent == parent && m->reference == reference)
-		return;
-	if (m->name || m->reference)
-		tree.version++; /* it may be in other paths, too */
-	m->parent = parent;
-	m->reference = reference;
-	m->name = 0;
-}
-
 /* Returns whether an object still is the one that is known. A freed one has no references. */
 static bool is_alive(const struct python_reader *r, uint32_t module)
 {
@@ -94,6 +82,29 @@ static bool is_in_place(const struct python_reader *r, uint32_t module)
 }
 
 /*
+ * Gives a module a place. The version stays where the module is held twice, and has its old place,
+ * too: stacks are recognized by all modules around it.
+ */
+static void set_place(const struct python_reader *r, uint32_t module, uint32_t parent,
+		      uint64_t reference)
+{
+	struct module *m = module_at(module);
+	bool is_lost;
+
+	if (m->parent == parent && m->reference == reference)
+		return;
+	is_lost = (m->name || m->reference) &&
+		  (parent == MODULE_TREE_NONE || !is_in_place(r, module));
+	tree.version += is_lost;
+	tree.places += is_lost || m->is_parent; /* it is in other paths, too */
+	if (parent != MODULE_TREE_NONE)
+		module_at(parent)->is_parent = true;
+	m->parent = parent;
+	m->reference = reference;
+	m->name = 0;
+}
+
+/*
  * Returns whether a module is inside another one, by places that still hold. Ends a place that does
  * not. `outer` may be MODULE_TREE_NONE: whether all of its places hold, up to a called module.
  */
@@ -103,7 +114,7 @@ static bool leads_to(const struct python_reader *r, uint32_t module, uint32_t ou
 		if (module_at(module)->parent == MODULE_TREE_NONE)
 			return outer == MODULE_TREE_NONE && module_at(module)->is_called;
 		if (!is_in_place(r, module)) {
-			set_place(module, MODULE_TREE_NONE, 0);
+			set_place(r, module, MODULE_TREE_NONE, 0);
 			return false;
 		}
 		module = module_at(module)->parent;
@@ -164,7 +175,7 @@ static void take_child(struct search *s, uint32_t parent, uint64_t object, uint6
 		return;
 	module_at(child)->visit = tree.visit;
 	if (!is_around(child, parent))
-		set_place(child, parent, reference);
+		set_place(s->r, child, parent, reference);
 	if (s->queued < QUEUE_MAX)
 		tree.queue[s->queued++] = child;
 }
@@ -220,15 +231,16 @@ static bool search(struct search *s)
 /* ---- called modules ---- */
 
 /* Forgets what is known of an object whose memory another one has now. */
-static void start_over(uint32_t module, uint64_t type)
+static void start_over(const struct python_reader *r, uint32_t module, uint64_t type)
 {
 	struct module *m = module_at(module);
 
 	if (m->type == type)
 		return;
 	if (m->type) {
-		set_place(module, MODULE_TREE_NONE, 0);
+		set_place(r, module, MODULE_TREE_NONE, 0);
 		tree.version++;
+		tree.places++;
 	}
 	m->not_in = MODULE_TREE_NONE;
 	m->is_called = false;
@@ -274,11 +286,11 @@ uint32_t module_tree_get(const struct python_reader *r, uint64_t object, uint32_
 		module = add_object(object);
 	if (module == RECORD_NONE)
 		return MODULE_TREE_NONE;
-	start_over(module, type);
+	start_over(r, module, type);
 	module_at(module)->is_called = true;
 	if (parent != module && (parent == MODULE_TREE_NONE || !is_inside(r, module, parent)) &&
 	    !leads_to(r, module, MODULE_TREE_NONE))
-		set_place(module, MODULE_TREE_NONE, 0);
+		set_place(r, module, MODULE_TREE_NONE, 0);
 	return module;
 }
 
@@ -355,13 +367,13 @@ uint32_t module_tree_name(uint32_t module)
 {
 	const struct module *m = module_at(module);
 
-	return m->name_version == tree.version ? m->name : 0;
+	return m->name_places == tree.places ? m->name : 0;
 }
 
 void module_tree_set_name(uint32_t module, uint32_t name)
 {
 	module_at(module)->name = name;
-	module_at(module)->name_version = tree.version;
+	module_at(module)->name_places = tree.places;
 }
 
 uint32_t module_tree_version(void)
@@ -380,7 +392,7 @@ void module_tree_check(const struct python_reader *r)
 			continue;
 		checked++;
 		if (!is_in_place(r, module))
-			set_place(module, MODULE_TREE_NONE, 0);
+			set_place(r, module, MODULE_TREE_NONE, 0);
 	}
 }
 

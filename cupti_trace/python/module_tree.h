@@ -44,7 +44,10 @@ bool module_tree_path(const struct python_reader *r, uint32_t module, char *out,
 uint32_t module_tree_name(uint32_t module);
 void module_tree_set_name(uint32_t module, uint32_t name);
 
-/* Returns a number that changes when a known path may have changed. */
+/*
+ * Returns a number that changes when a known path may have changed. A module that is held twice has
+ * the path of its caller, in turns, without a change.
+ */
 uint32_t module_tree_version(void);
 
 /* Checks the places of some modules, the next ones at each call. */

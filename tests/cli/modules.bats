@@ -94,6 +94,25 @@ expect_layers()
 	expect_layers <<<'[Caller];[other];[Caller];[other];around 1000'
 }
 
+@test "a module that two hold has the path of the one that calls it, and is not looked for again at each launch" {
+	local walked
+
+	run_profile -gpu-only -v --modules --unit ns -o out.folded "$python" "$script" two
+	expect_status 0
+	layers
+	expect_layers <<-'END'
+		[Caller];[one];[one.embed];[one.embed.attn];two_attn 200000
+		[Caller];[one];[one.embed];[one.embed.mlp];two_mlp 200000
+		[Caller];[one];[one.embed];two_own 200000
+		[Caller];[other];[other.embed];[other.embed.attn];two_attn 200000
+		[Caller];[other];[other.embed];[other.embed.mlp];two_mlp 200000
+		[Caller];[other];[other.embed];two_own 200000
+	END
+	walked=$(sed -n 's/.*: [0-9]* launch stacks took [0-9]* ns each; \([0-9]*\) were walked$/\1/p' stderr)
+	[ -n "$walked" ]
+	[ "$walked" -lt 100 ] # of 1200
+}
+
 @test "dictionaries and keys of the program's own: nothing of it is called" {
 	for with in "${pythons[@]}"; do
 		echo "$with"

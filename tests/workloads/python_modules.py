@@ -136,6 +136,17 @@ def case_shared():
     caller(caller.second, "shared")
 
 
+def case_two():
+    """A module that two modules hold, which call it in turns."""
+    one, other, held = Caller(), Caller(), Block()
+    outer = Caller()
+    outer.one, outer.other = one, other
+    one.embed = other.embed = held
+    for _ in range(200):
+        outer(one, held, "two")
+        outer(other, held, "two")
+
+
 def case_around():
     """A module that holds itself, and two that hold each other."""
     one, other = Caller(), Caller()
