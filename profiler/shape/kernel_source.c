@@ -137,7 +137,9 @@ static void set_path(struct reading *r, struct kernel_source *kernel)
 	struct span number = colon ? behind(path, (size_t)(colon - path.at) + 1) : nothing;
 	uint32_t line = 0;
 
-	for (size_t i = 0; i < number.size && i < 9; i++) {
+	if (number.size > 9)
+		return;
+	for (size_t i = 0; i < number.size; i++) {
 		if (number.at[i] < '0' || number.at[i] > '9')
 			return;
 		line = 10 * line + (uint32_t)(number.at[i] - '0');

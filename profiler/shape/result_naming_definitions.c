@@ -52,7 +52,7 @@ static bool read_python(struct finding *f, struct python_file *file)
 	bool is_read;
 
 	file->state = SOURCE_LEFT_OUT;
-	if (f->file_count > FILES_MAX || f->bytes >= ALL_BYTES || f->kernels >= ALL_KERNELS)
+	if (f->file_count >= FILES_MAX || f->bytes >= ALL_BYTES || f->kernels >= ALL_KERNELS)
 		return true;
 	if (source_file_read(f->calls, f->result->totals.folder, file->path, FILE_BYTES,
 			     &content) != 0)
@@ -66,11 +66,14 @@ static bool read_python(struct finding *f, struct python_file *file)
 	return is_read;
 }
 
+/* Returns the number of a file. Those beyond FILES_MAX share the number of one that is left out. */
 static uint32_t file_number(struct finding *f, const char *path)
 {
 	for (uint32_t i = f->file_count; i-- > 0;)
 		if (f->files[i].path == path)
 			return i;
+	if (f->file_count > FILES_MAX)
+		return FILES_MAX; /* for all others */
 	if (!array_make_room(&f->files, f->file_count, &f->file_capacity, sizeof(*f->files))) {
 		f->naming->failed = true;
 		return 0;
@@ -80,12 +83,13 @@ static uint32_t file_number(struct finding *f, const char *path)
 	return f->file_count++;
 }
 
-/* Returns the file of a frame, which is read when it is met first. */
+/* Returns the file of a frame, which is read when it is met first. Returns NULL if out of memory.
+ */
 static const struct python_file *file_of(struct finding *f, uint32_t frame)
 {
 	if (!f->by_frame[frame])
 		f->by_frame[frame] = file_number(f, f->result->frames[frame].file) + 1;
-	return &f->files[f->by_frame[frame] - 1];
+	return f->naming->failed ? NULL : &f->files[f->by_frame[frame] - 1];
 }
 
 /* ---- a kernel ---- */
@@ -168,10 +172,13 @@ static void find_source(struct finding *f, struct kernel_definition *row, const 
 {
 	enum source_state state = SOURCE_READ;
 
-	for (uint32_t i = 0; i < count && !f->naming->failed; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct python_file *file = file_of(f, frames[i]);
-		const struct kernel_source *source = kernel_sources_named(&file->kernels, name);
+		const struct kernel_source *source;
 
+		if (!file)
+			return;
+		source = kernel_sources_named(&file->kernels, name);
 		if (source) {
 			set_source(f, row, source, file->path);
 			return;
