@@ -25,9 +25,9 @@
  * Payloads have neither data types nor sequence numbers.
  *
  * Names are nvtx_names.h's, with its limit and its folding. Where these leave no room, the name
- *stays as it is. --range still compares the function's name. The process has one instance; any
- *thread may call. Only registering takes a lock. Memory is fixed: of NCCL_SCHEMAS_MAX schemas and
- *NCCL_COMMS_MAX communicators; further ones are unknown.
+ * stays as it is. --range still compares the function's name. The process has one instance; any
+ * thread may call. Only registering takes a lock. Memory is fixed: of NCCL_SCHEMAS_MAX schemas and
+ * NCCL_COMMS_MAX communicators; further ones are unknown.
  */
 #ifndef CUPTI_TRACE_LAUNCH_NCCL_CALLS_H
 #define CUPTI_TRACE_LAUNCH_NCCL_CALLS_H
