@@ -448,14 +448,17 @@ static inline uint64_t python_seed(uint64_t ranges)
 	       atomic_load_explicit(&layers_epoch, memory_order_relaxed) << 32;
 }
 
-/* Hashes the Python frames that were read, as find_stack does without reading them. */
-static uint64_t hash_python(uint64_t ranges, const struct python_stack *stack)
+/*
+ * Hashes the Python frames that were read, as find_stack does without reading them. The seed is
+ * that of the time before, so that a path which changed meanwhile is read again.
+ */
+static uint64_t hash_python(uint64_t seed, uint64_t ranges, const struct python_stack *stack)
 {
 	uint64_t innermost = layers_are_followed() ? python_stack_innermost() : 0;
 	bool by_instruction = ranges & NVTX_BY_INSTRUCTION;
 
-	return innermost ? python_stack_hash_from(innermost, python_seed(ranges), by_instruction)
-			 : python_stack_hash_numbers(python_seed(ranges), stack, by_instruction);
+	return innermost ? python_stack_hash_from(innermost, seed, by_instruction)
+			 : python_stack_hash_numbers(seed, stack, by_instruction);
 }
 
 /* ---- capturing ---- */
@@ -477,6 +480,7 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 	/* read once: another thread may find the interpreter now */
 	bool has_python = python_stack_is_there();
 	uint64_t ranges = nvtx_has_open() ? nvtx_recognize(site->frame) : 0;
+	uint64_t seed = python_seed(ranges);
 
 	stack->handed_from = site->handed_from;
 	stack->ranges.count = 0;
@@ -500,7 +504,7 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 		stack_cache_keep(&cache->recent[hash & own.mask], hash, id);
 	}
 	if (stack->native.words) {
-		hash = hash_python(ranges, &stack->python);
+		hash = hash_python(seed, ranges, &stack->python);
 		hash = hash_recognized(stack->native.words, hash, site->function,
 				       stack->handed_from);
 		stack_cache_keep(&cache->recent[hash & own.mask], hash, id);
