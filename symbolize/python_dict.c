@@ -75,7 +75,6 @@ bool python_dict_open(const struct python_reader *r, uint64_t dict, uint32_t max
 bool python_dict_read(const struct python_reader *r, const struct python_dict *t, uint32_t first,
 		      struct python_dict_piece *piece)
 {
-	piece->first = first;
 	piece->count = t->count - first < PYTHON_DICT_PIECE ? t->count - first : PYTHON_DICT_PIECE;
 	return python_read(r, t->entries + (uint64_t)first * t->stride, piece->bytes,
 			   (size_t)piece->count * t->stride);

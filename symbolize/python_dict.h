@@ -50,7 +50,7 @@ bool python_attributes_open(const struct python_reader *r, uint64_t object, stru
 
 /* Some entries of a dictionary. */
 struct python_dict_piece {
-	uint32_t first, count;
+	uint32_t count;
 	unsigned char bytes[PYTHON_DICT_PIECE * PYTHON_DICT_ENTRY_BYTES];
 };
 
