@@ -131,7 +131,7 @@ static bool find_ranges(struct trace_model *m)
 
 	m->range = calloc(r->stack_count + 1u, sizeof(*m->range));
 	for (uint32_t i = RESULT_ROOT + 1; m->range && i < r->stack_count; i++)
-		m->range[i] = r->frames[r->stacks[i].frame].class == CLASS_NVTX
+		m->range[i] = is_range_class(r->frames[r->stacks[i].frame].class)
 				      ? i
 				      : m->range[r->stacks[i].outer];
 	return m->range != NULL;

@@ -47,6 +47,13 @@ forward_stacks()
 	expect out.folded < <(forward_stacks)
 }
 
+@test "operators are ranges of the thread in timelines" {
+	run_profile -gpu-only --ops -o out.json --format chrome -- "$workloads/torch_host" "$workloads/libtorch_operators.so" forward
+	expect_status 0
+	grep -q '^{"ph":"B","name":"op:aten::linear",' out.json
+	grep -q '^{"ph":"E","name":"op:aten::linear",' out.json
+}
+
 @test "functions of the backward pass are inside the forward operator that made them" {
 	trace 'backward'
 	expect_no_line stderr '^profile: '
