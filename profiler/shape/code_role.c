@@ -396,8 +396,9 @@ enum code_role code_role_of(const struct code_roles *roles, const struct frame_i
 	case CLASS_PYTHON:
 		return role_of_python(roles, frame, label);
 	case CLASS_JIT:
-		return ROLE_OWN;
 	case CLASS_NVTX:
+	case CLASS_OPERATOR:
+	case CLASS_LAYER:
 		return ROLE_OWN;
 	case CLASS_KERNEL_MODE:
 		return ROLE_KERNEL_MODE;

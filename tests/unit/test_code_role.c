@@ -212,6 +212,8 @@ static void calls_and_work_are_kept(void **state)
 		expect(kept[i], "x", NULL, ROLE_KEPT, NULL);
 	expect(CLASS_KERNEL_MODE, "vfs_read", NULL, ROLE_KERNEL_MODE, NULL);
 	expect(CLASS_NVTX, "nvtx:step", NULL, ROLE_OWN, NULL);
+	expect(CLASS_OPERATOR, "op:aten::mm", NULL, ROLE_OWN, NULL);
+	expect(CLASS_LAYER, "[layers.0]", NULL, ROLE_OWN, NULL);
 	expect(CLASS_JIT, "numba::f", NULL, ROLE_OWN, NULL);
 	expect(CLASS_NATIVE, "cudaLaunchKernel", "/home/me/app", ROLE_KEPT, NULL);
 	expect(CLASS_NATIVE, "cudaGetDevice", "/usr/lib/libcudart.so.13", ROLE_KEPT, NULL);
