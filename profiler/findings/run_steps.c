@@ -287,7 +287,8 @@ static uint32_t *find_ranges(const struct result *result, const struct slice_mat
 		const char *text = frame->name;
 
 		ranges[i] = ranges[s->outer];
-		if (ranges[i] != OUTSIDE || frame->class != CLASS_NVTX)
+		if (ranges[i] != OUTSIDE || frame->class != CLASS_NVTX ||
+		    !starts_with(text, PSEUDO_RANGE)) /* a capture may have any text */
 			continue;
 		text += strlen(PSEUDO_RANGE);
 		if (regexec(&name->pattern, text, 0, NULL, 0) == 0)
