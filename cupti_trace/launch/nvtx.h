@@ -130,10 +130,9 @@ uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges);
 
 /*
  * Inserts the ranges, and the calls of `layers` if it is not NULL, into `count` frames and sends
- * their names. origins[] holds the source of each
- * frame, with native indices less `first`, the number of native frames left out. Returns the number
- * of frames, up to GPU_STACK_MAX_FRAMES; *is_cut is set if there were more. Not thread-safe: the
- * caller locks.
+ * their names. origins[] holds the source of each frame, with native indices less `first`, the
+ * number of native frames left out. Returns the number of frames, up to GPU_STACK_MAX_FRAMES;
+ * *is_cut is set if there were more. Not thread-safe: the caller locks.
  */
 uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges,
 		     const struct layers *layers, uint32_t first,

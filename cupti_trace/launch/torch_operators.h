@@ -16,12 +16,12 @@
  *
  *  - Operators of the dispatcher and functions of the backward pass are ranges "op:NAME".
  *  - A function of the backward pass is inside another range: that of the forward operator that
- * made it. Both have one sequence number in the thread of the forward pass. The last TABLE
- * operators are known.
+ *    made it. Both have one sequence number in the thread of the forward pass. The last TABLE
+ *    operators are known.
  *  - With layers, it is also inside that of the module which called the forward operator
- * (layers.h).
+ *    (layers.h).
  *  - A scope that the program names (torch.profiler.record_function) is a range like one of NVTX's.
- * With layers, those of optimizers are the layer "optimizer".
+ *    With layers, those of optimizers are the layer "optimizer".
  *
  * Place: the operator's object is a local variable of the function that runs it, so its address
  * tells the frame. Scopes of Python are on the heap; theirs is noted as for NVTX.

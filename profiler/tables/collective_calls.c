@@ -67,7 +67,7 @@ entry_of(struct collective_calls *all, const struct frame_info *frame, const str
 	hash = hash_number((uint64_t)(uintptr_t)key);
 	at = record_find_equal(all, hash, has_key, key);
 	if (at == RECORD_NONE) {
-		const struct collective_call new = {
+		const struct collective_call added = {
 			.key = key,
 			.operation = intern_string(&all->strings, text->operation),
 			.reduction = intern_string(&all->strings, text->reduction),
@@ -79,8 +79,8 @@ entry_of(struct collective_calls *all, const struct frame_info *frame, const str
 			.moved = text->moved,
 			.factor = text->factor};
 
-		if (new.operation &&new.reduction &&new.frame)
-			at = record_add_hashed(all, hash, &new);
+		if (added.operation && added.reduction && added.frame)
+			at = record_add_hashed(all, hash, &added);
 	}
 	return at != RECORD_NONE ? &all->list[at] : NULL;
 }

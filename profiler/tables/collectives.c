@@ -491,8 +491,7 @@ static bool sort_by_slot(const struct collectives *c, const struct comparison *x
 	return true;
 }
 
-/* Opens a group of operation n of each line. Returns false, without one, if these do not overlap.
- */
+/* Opens a group of operation n of each line. Returns false if these do not overlap. */
 static bool open_sequence(const struct collectives *c, struct comparison *x, const uint32_t *sorted,
 			  uint32_t lines, uint32_t each, uint32_t n)
 {

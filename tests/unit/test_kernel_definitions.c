@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where kernels are defined, looked up in files of the stacks that launched them. */
+/* Checks where kernels are defined, looked up in files of the stacks that launched them. */
 #include "naming_bench.h"
 #include "own_folder.h"
 #include "profiler/join/attribution.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What outputs tell of a kernel besides its times. */
+/* Checks what outputs tell of a kernel besides its times. */
 #include "made_result.h"
 #include "profiler/model/kernel_definitions.h"
 #include "profiler/tables/kernel_facts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What frames of NCCL's ranges say, and bandwidths' sizes and factors. */
+/* Checks what frames of NCCL's ranges say, and bandwidths' sizes and factors. */
 #include "unit.h"
 #include "profiler/tables/nccl_text.h"
 
