@@ -14,10 +14,10 @@ static inline double percent_of(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Returns the share in thousandths, rounded down, or 0 if `whole` is 0. */
+/* Returns the share in thousandths, rounded, or 0 if `whole` is 0. */
 static inline uint64_t permille_of(uint64_t part, uint64_t whole)
 {
-	return whole ? (uint64_t)((unsigned __int128)part * 1000 / whole) : 0;
+	return whole ? (uint64_t)(((unsigned __int128)part * 1000 + whole / 2) / whole) : 0;
 }
 
 /* All functions return `text`. */

@@ -66,7 +66,7 @@ static void by_device(void **state)
 	f = exposed_report_table(&made.made.result);
 	assert_non_null(f);
 	assert_int_equal(f->count, 4);
-	expect(f, 0, "GPU 0", "copies", (uint64_t[]){90, 60, 666, 60});
+	expect(f, 0, "GPU 0", "copies", (uint64_t[]){90, 60, 667, 60});
 	expect(f, 1, "GPU 0", "collectives", (uint64_t[]){100, 50, 500, 50});
 	expect(f, 2, "GPU 1", "copies", (uint64_t[]){200, 200, 1000, 200});
 	expect(f, 3, "GPU 1", "collectives", (uint64_t[]){100, 100, 1000, 100});
