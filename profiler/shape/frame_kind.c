@@ -79,7 +79,7 @@ enum frame_kind frame_kind_of(const struct frame_info *frame)
 static const struct {
 	const char *word, *label;
 } texts[] = {
-	[KIND_PLACE] = {"place", "process, thread, device"},
+	[KIND_PLACE] = {"place", "root (--by)"},
 	[KIND_START] = {"start", "start-up"},
 	[KIND_NATIVE] = {"native", "C, C++, other native code"},
 	[KIND_PYTHON] = {"python", "Python"},

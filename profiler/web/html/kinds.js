@@ -42,7 +42,7 @@ export const KINDS = [
 	["wait", "waiting", "#bcc2c9", "#535c66"],
 	["call", "CUDA call, wall time", "#8fbbe4", "#345f87"],
 	["idle", "idle GPU", "#d4c7e8", "#54456e"],
-	["place", "process, thread, device", "#aaa48c", "#6e6a58"],
+	["place", "root (--by)", "#aaa48c", "#6e6a58"],
 	["mark", "note (cut or unknown stack)", "#f3f4f6", "#1d2228"],
 ].map(([word, label, light, dark]) => ({word, label, light, dark}));
 
