@@ -526,7 +526,8 @@ static void report_parts(struct log *log, const struct grouping *by, const struc
 			      "--ops");
 	if ((grouping_has(by, GROUPING_LAYER) || grouping_has(by, GROUPING_LAYER_KIND)) &&
 	    !has_frames_of(result, CLASS_LAYER))
-		log_warn(log, "--by layer: no layer is in the profile");
+		log_warn(log,
+			 "--by layer: no layer is in the profile; a run has them with --modules");
 }
 
 /* Tells which patterns for frames match none. */
@@ -537,6 +538,13 @@ static void report_frames(struct log *log, const struct view *view, const struct
 	if (slice->not_under.text && !view_has_left_out(view))
 		log_warn(log, "--not-under: no frame in the profile matches '%s'",
 			 slice->not_under.text);
+}
+
+/* Tells that a question is about nothing. An answer's messages are errors alone. */
+static void report_asked(struct log *log, const struct view *view, const struct slice *slice)
+{
+	if (slice->under.text && !view_has_under(view))
+		log_error(log, "--under: no frame in the profile matches '%s'", slice->under.text);
 }
 
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
@@ -569,7 +577,10 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		if (o->view.trim_to.text && !view_has_root(d.view) && result->row_count > 0)
 			log_warn(log, "--trim-to: no function in the profile matches '%s'",
 				 o->view.trim_to.text);
-		report_frames(log, d.view, &o->view.slice);
+		if (o->query.question && log->level < LOG_NORMAL)
+			report_asked(log, d.view, &o->view.slice);
+		else
+			report_frames(log, d.view, &o->view.slice);
 	}
 	summary_report_idle_threads(log, result);
 	gpu_table_report_devices(log, shown);

@@ -71,8 +71,8 @@ const struct option_entry option_table[] = {
 	{OPTION(OPT_BY, "by", TOPIC_OUTPUT), .take = take_by, TAKES(ARGUMENT_WORDS, "PARTS", parts),
 	 HELP("root frames: rank,process,thread,device,class,layer,...",
 	      "Any of rank, process, thread, device, context, stream, class (of kernels: GEMM, "
-	      "softmax, ...), operator (--ops), layer and layer-kind ([layers.*.mlp]), in the "
-	      "order given, separated by commas.")},
+	      "softmax, ...), operator (--ops), layer and layer-kind ([layers.*.mlp]; both "
+	      "--modules), in the order given, separated by commas.")},
 	{OPTION(OPT_WEIGHT, "weight", TOPIC_OUTPUT), .take = take_weight,
 	 TAKES(ARGUMENT_WORD, "WHAT", weights),
 	 HELP("draw stacks by time (default), bytes, or a counter",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/commands/option_values.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <regex.h>
 #include <stdio.h>
@@ -319,6 +320,18 @@ bool take_step(struct parsed_options *o, const char *text)
 			       text);
 }
 
+/* Returns whether a pattern is a name in brackets, such as [layers.0]: it would match one
+ * character. */
+static bool is_bracketed_name(const char *text)
+{
+	size_t inside = text[0] == '[' ? 1 : 0;
+
+	while (inside && (isalnum((unsigned char)text[inside]) ||
+			  (text[inside] && strchr("_.* ", text[inside]))))
+		inside++;
+	return inside > 2 && strcmp(text + inside, "]") == 0;
+}
+
 /* Parses a pattern, or a number where a number is allowed. */
 static bool read_match(const struct option_entry *e, const char *text, bool may_be_number,
 		       struct slice_match *match)
@@ -327,6 +340,10 @@ static bool read_match(const struct option_entry *e, const char *text, bool may_
 
 	if (match->text)
 		return option_complain("--%s may be given once; use a regular expression", e->name);
+	if (is_bracketed_name(text))
+		return option_complain("--%s '%s' matches any one of these characters; for a name "
+				       "in brackets write '\\[%.*s\\]'",
+				       e->name, text, (int)strcspn(text + 1, "]"), text + 1);
 	return slice_parse_match(text, may_be_number, match, error) ||
 	       option_complain("--%s '%s': %s", e->name, text, error);
 }

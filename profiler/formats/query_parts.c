@@ -109,7 +109,7 @@ int query_answer_layers(struct answer *a, const struct query_input *in, const ch
 	(void)argument;
 	if (!err) {
 		sum_up(a, in->result, kinds, "GPU work by kind of layer",
-		       "No layer is in the profile.");
+		       "No layer is in the profile: run with --modules.");
 		json_uint(answer_sums(a), layers->key, layers->count + layers->left_out);
 		query_put_table(a, in->result, kinds, look_at_kinds);
 		query_put_table(a, in->result, layers, look_inside);

@@ -64,6 +64,26 @@ expect_layers()
 	done
 }
 
+@test "a layer's name as it is shown is no pattern; what matches nothing is said, also of a question" {
+	options='--modules -o out.profile'
+	trace model
+	run_profile --from out.profile --query kernels --under '[layers.*.mlp]'
+	expect_status 125
+	expect_line stderr "^profile: --under '\[layers\.\*\.mlp\]' matches any one of these characters; .*'\\\\\[layers\.\*\.mlp\\\\\]'"
+	for pattern in '[head]' '[Model]' '[libc.so.6]'; do
+		run_profile --from out.profile -o a.folded --not-under "$pattern"
+		expect_status 125
+	done
+	for pattern in '\[layers.*.mlp\]' '[0-9]' '([ab])' '[^ab]' '[a]'; do
+		run_profile --from out.profile --query kernels --under "$pattern"
+		expect_status 0
+		expect_no_line stderr .
+	done
+	run_profile --from out.profile --query kernels --under '\[layers\.9\]'
+	expect_status 0
+	expect_line stderr "^profile: --under: no frame in the profile matches "
+}
+
 @test "layers are inside the function that calls modules" {
 	trace model
 	expect_line out.folded 'Module._wrapped_call_impl \(module.py\);\[Model\];Module._call_impl \(module.py\);Model.forward'

@@ -101,5 +101,5 @@ table()
 	run_profile --from "$captures/h200_cpp.profile" --by operator,layer-kind -o a.svg
 	expect_status 0
 	expect_line stderr 'profile: --by operator: no operator is in the profile'
-	expect_line stderr 'profile: --by layer: no layer is in the profile'
+	expect_line stderr 'profile: --by layer: no layer is in the profile; a run has them with --modules'
 }
