@@ -15,6 +15,7 @@
 #include "profiler/base/command_text.h"
 #include "profiler/base/process_names.h"
 #include "profiler/findings/findings.h"
+#include "profiler/formats/markdown_parts.h"
 #include "profiler/formats/markdown_text.h"
 #include "profiler/model/losses.h"
 #include "profiler/model/quantity.h"
@@ -48,6 +49,7 @@ struct page {
 	const struct hot_spots *spots;
 	const struct kernel_facts *facts;
 	const struct collective_calls *collectives;
+	const struct markdown_parts *parts;
 	const struct size *size;
 };
 
@@ -589,6 +591,7 @@ static void put_page(const struct page *p)
 	put_steps(p);
 	put_findings(p);
 	put_work(p, &p->spots->kernels, "GPU kernels", "calls", gpu_ns);
+	markdown_parts_write(p->out, p->parts, (p->size->rows + 1) / 2, p->size->columns);
 	put_collectives(p);
 	put_work(p, &p->spots->sites, "Launched by", "operations", gpu_ns);
 	put_idle(p);
@@ -637,11 +640,13 @@ static int write_markdown(const struct result *result, const struct writer_optio
 	struct kernel_facts *facts = kernel_facts_new(result);
 	size_t size = 0;
 	struct collective_calls *collectives = collective_calls_new(result);
-	char *page = spots && facts && collectives
+	struct markdown_parts parts;
+	char *page = markdown_parts_make(&parts, result) && spots && facts && collectives
 			     ? make_page((struct page){.result = result,
 						       .spots = spots,
 						       .facts = facts,
-						       .collectives = collectives},
+						       .collectives = collectives,
+						       .parts = &parts},
 					 &size)
 			     : NULL;
 
@@ -654,6 +659,7 @@ static int write_markdown(const struct result *result, const struct writer_optio
 	free(page);
 	kernel_facts_free(facts);
 	collective_calls_free(collectives);
+	markdown_parts_release(&parts);
 	hot_spots_free(spots);
 	return !page ? -ENOMEM : ferror(out) ? -EIO : 0;
 }

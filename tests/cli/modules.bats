@@ -67,6 +67,10 @@ expect_layers()
 @test "a layer's name as it is shown is no pattern; what matches nothing is said, also of a question" {
 	options='--modules -o out.profile'
 	trace model
+	run_profile -q --from out.profile -o out.md -o out.json
+	expect_line out.md '^[|] own time [|] share [|] with inner ones [|] [|]$'
+	expect_line out.md '^[|] 6\.000 us [|] 28\.6 % [|] 18\.000 us [|] .{2}layers\..\*.\] [|]$'
+	expect_line out.md '^[|] 6\.000 us [|] 28\.6 % [|] attention [|]$'
 	run_profile --from out.profile --query kernels --under '[layers.*.mlp]'
 	expect_status 125
 	expect_line stderr "^profile: --under '\[layers\.\*\.mlp\]' matches any one of these characters; .*'\\\\\[layers\.\*\.mlp\\\\\]'"

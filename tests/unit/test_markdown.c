@@ -113,6 +113,9 @@ static void all_sections(void **state)
 	expect_line(text,
 		    "| 10 | 1 | 1.000 us | 1.000 us..2.000 us | 2.000 us (number 8) | +25.0 % |");
 	expect_line(text, "| 2 | 3.000 us | 75.0 % | 1.500 us | GEMM | gemm&lt;1&gt; |");
+	expect_line(text, "## GPU work by class");
+	expect_line(text, "| 3.000 us | 75.0 % | GEMM |");
+	expect_line(text, "| 1.000 us | 25.0 % | memcpy and memset |");
 	expect_line(text, "| 3 | 4.000 us | 100.0 % | 1.333 us | step (train.py) |");
 	/* 1.96 * sqrt(4) * 20 ms */
 	expect_line(text, "| 4 | 80.000 ms | 100.0 % | 78.400 ms | 80.000 ms | work |");
