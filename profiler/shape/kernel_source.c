@@ -25,8 +25,9 @@ struct reading {
 	uint32_t line;
 	/* parts of the comment that goes on */
 	struct span operators, nodes, path;
-	/* parts of the comment above the kernel whose text goes on */
-	struct span inner_operators, inner_nodes, inner_path;
+	/* parts of the comment above the kernel whose text goes on; lists are kept once for all */
+	const char *inner_operators, *inner_nodes;
+	struct span inner_path;
 	bool in_kernel;
 	bool is_decorated; /* a decorator "jit" waits for its function */
 	bool failed;       /* out of memory */
@@ -133,7 +134,8 @@ static const char *keep_list(struct reading *r, struct span s)
 static void set_path(struct reading *r, struct kernel_source *kernel)
 {
 	struct span path = r->inner_path;
-	const char *colon = path.size ? memrchr(path.at, ':', path.size) : NULL;
+	const char *colon =
+		path.size && path.size <= PATH_BYTES ? memrchr(path.at, ':', path.size) : NULL;
 	struct span number = colon ? behind(path, (size_t)(colon - path.at) + 1) : nothing;
 	uint32_t line = 0;
 
@@ -144,7 +146,7 @@ static void set_path(struct reading *r, struct kernel_source *kernel)
 			return;
 		line = 10 * line + (uint32_t)(number.at[i] - '0');
 	}
-	if (line == 0 || colon == path.at || path.size > PATH_BYTES)
+	if (line == 0 || colon == path.at)
 		return;
 	kernel->path = keep(r, (struct span){path.at, (size_t)(colon - path.at)});
 	kernel->line = line;
@@ -161,8 +163,8 @@ static void add_kernel(struct reading *r, struct span name)
 	if (sources->is_cut)
 		return;
 	kernel.name = keep(r, name);
-	kernel.operators = keep_list(r, r->in_kernel ? r->inner_operators : nothing);
-	kernel.nodes = keep_list(r, r->in_kernel ? r->inner_nodes : nothing);
+	kernel.operators = r->in_kernel ? r->inner_operators : keep(r, nothing);
+	kernel.nodes = r->in_kernel ? r->inner_nodes : keep(r, nothing);
 	if (r->in_kernel)
 		set_path(r, &kernel);
 	if (!array_make_room(&sources->list, sources->count, &sources->capacity,
@@ -211,8 +213,8 @@ static void read_code(struct reading *r, struct span line)
 	} else if (after(line, "async_compile.").size > 0) {
 		r->in_kernel = true;
 		r->is_decorated = false;
-		r->inner_operators = r->operators;
-		r->inner_nodes = r->nodes;
+		r->inner_operators = keep_list(r, r->operators);
+		r->inner_nodes = keep_list(r, r->nodes);
 		r->inner_path = r->path;
 	} else if (begins(line, "'''") || begins(line, "\"\"\"")) {
 		r->in_kernel = false;
@@ -260,7 +262,7 @@ int kernel_sources_find(struct kernel_sources *sources, const char *text, size_t
 {
 	struct reading r = {.sources = sources, .operators = nothing, .nodes = nothing};
 
-	r.path = r.inner_operators = r.inner_nodes = r.inner_path = nothing;
+	r.path = r.inner_path = nothing;
 	for (size_t at = 0; at < size && !r.failed;) {
 		const char *end = memchr(text + at, '\n', size - at);
 		size_t length = end ? (size_t)(end - text) - at : size - at;

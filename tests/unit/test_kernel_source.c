@@ -158,6 +158,34 @@ static void long_lists_are_cut(void **state)
 	free(text);
 }
 
+/* A list of a million names above thousands of kernels: it is read once, else this takes minutes.
+ */
+static void kernels_share_a_long_list(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	fputs("# Original path: ", out);
+	for (int i = 0; i < 1000000; i++)
+		fputc('p', out);
+	fputs("\n# Original ATen: [", out);
+	for (int i = 0; i < 1000000; i++)
+		fputs(i ? ",ab" : "ab", out);
+	fputs("]\nk = async_compile.triton('k', r\"\"\"\n", out);
+	for (unsigned int i = 0; i < KERNEL_SOURCE_MAX; i++)
+		fprintf(out, "@jit\ndef k%u(): pass\n", i);
+	assert_int_equal(fclose(out), 0);
+	find(text);
+	assert_int_equal(sources.count, KERNEL_SOURCE_MAX);
+	assert_non_null(strstr(named("k0")->operators, "ab (999667 more)"));
+	assert_string_equal(named("k4000")->operators, named("k0")->operators);
+	assert_null(named("k0")->path);
+	free(text);
+}
+
 static void texts_are_clean(void **state)
 {
 	(void)state;
@@ -198,15 +226,11 @@ static void empty_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(generated_modules),
-		cmocka_unit_test(kernels_of_users),
-		cmocka_unit_test(decorated_functions),
-		cmocka_unit_test(comments_end),
-		cmocka_unit_test(equal_names_are_counted),
-		cmocka_unit_test(long_lists_are_cut),
-		cmocka_unit_test(texts_are_clean),
-		cmocka_unit_test(many_kernels_are_cut),
-		cmocka_unit_test(empty_files),
+		cmocka_unit_test(generated_modules),         cmocka_unit_test(kernels_of_users),
+		cmocka_unit_test(decorated_functions),       cmocka_unit_test(comments_end),
+		cmocka_unit_test(equal_names_are_counted),   cmocka_unit_test(long_lists_are_cut),
+		cmocka_unit_test(kernels_share_a_long_list), cmocka_unit_test(texts_are_clean),
+		cmocka_unit_test(many_kernels_are_cut),      cmocka_unit_test(empty_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, release);
