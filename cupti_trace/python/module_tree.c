@@ -381,8 +381,33 @@ uint32_t module_tree_version(void)
 	return tree.version;
 }
 
+/* The children of one module, opened. */
+struct family {
+	uint32_t parent;
+	bool is_open;
+	struct python_dict children;
+};
+
+/*
+ * Returns whether a module's place is in the dictionary that its parent has now. The memory of an
+ * earlier dictionary may still hold the reference.
+ */
+static bool is_among(const struct python_reader *r, uint32_t module, struct family *f)
+{
+	const struct module *m = module_at(module);
+
+	if (f->parent != m->parent) {
+		f->parent = m->parent;
+		f->is_open = open_children(r, module_at(m->parent)->object, &f->children);
+	}
+	return f->is_open && m->reference >= f->children.entries &&
+	       m->reference - f->children.entries <
+		       (uint64_t)f->children.count * f->children.stride;
+}
+
 void module_tree_check(const struct python_reader *r)
 {
+	struct family last = {.parent = MODULE_TREE_NONE};
 	uint32_t checked = 0;
 
 	for (uint32_t i = 0; i < CHECKED_SLOTS && i < tree.modules.count && checked < CHECKS; i++) {
@@ -391,7 +416,7 @@ void module_tree_check(const struct python_reader *r)
 		if (module_at(module)->parent == MODULE_TREE_NONE)
 			continue;
 		checked++;
-		if (!is_in_place(r, module))
+		if (!is_in_place(r, module) || !is_among(r, module, &last))
 			set_place(r, module, MODULE_TREE_NONE, 0);
 	}
 }

@@ -166,6 +166,9 @@ expect_layers()
 	trace swapped
 	expect_equal launches "$(awk '{sum += $NF} END {print sum / 1000}' layers)" 40
 	expect_line layers '^\[Caller\];\[other\];swapped '
+	trace renamed
+	expect_equal launches "$(awk '{sum += $NF} END {print sum / 1000}' layers)" 41
+	expect_line layers '^\[Caller\];\[new\];renamed '
 }
 
 @test "threads that change modules while others launch in them" {

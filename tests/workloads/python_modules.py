@@ -210,6 +210,20 @@ def case_swapped():
         time.sleep(0.1)
 
 
+def case_renamed():
+    """A child with a new key, in a new dictionary: the memory of the old one still holds it."""
+    caller, leaf = Caller(), Leaf()
+    caller.old = leaf
+    caller(leaf, "renamed")
+    for number in range(60):
+        caller._modules[f"other{number}"] = Leaf()
+    del caller._modules["old"]
+    caller.new = leaf
+    for _ in range(40):
+        caller(leaf, "renamed")
+        time.sleep(0.1)
+
+
 def case_reused():
     """New modules in the memory of old ones."""
     caller = Caller()
