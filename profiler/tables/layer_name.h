@@ -3,7 +3,8 @@
  * Names kinds of layers: layers of one place in repeated blocks.
  *
  * A layer's name is its path from the model (CLASS_LAYER): "[layers.18.mlp]". Its kind has a '*'
- * for each part of the path that is a number: "[layers.*.mlp]".
+ * for each part of the path that is a number: "[layers.*.mlp]". Where a program has too many layers
+ * to name each, "N" stands for the numbers.
  */
 #ifndef PROFILER_TABLES_LAYER_NAME_H
 #define PROFILER_TABLES_LAYER_NAME_H

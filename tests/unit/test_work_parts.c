@@ -118,6 +118,8 @@ static void kinds_of_layers_have_stars(void **state)
 		{"[3.1.conv2]", "[*.*.conv2]"},
 		{"[conv2d.bn1]", "[conv2d.bn1]"},
 		{"[GPT]", "[GPT]"},
+		{"[layers.N.experts.N]", "[layers.*.experts.*]"},
+		{"[Net.N1]", "[Net.N1]"},
 		{"[..7..]", "[..*..]"},
 		{"", ""},
 		{"12", "*"},
