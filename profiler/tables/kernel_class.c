@@ -161,6 +161,9 @@ static const char *add_rule(struct kernel_classes *c, char *line, char *text, si
 		return "a class, blanks and a regular expression are wanted";
 	if (strlen(line) >= KERNEL_CLASS_WORD_BYTES)
 		return "the class is too long";
+	/* regcomp recurses for each parenthesis */
+	if (strlen(expression) > KERNEL_CLASS_RULE_BYTES)
+		return "the expression is too long";
 	if (c->rule_count == KERNEL_CLASS_RULES_MAX)
 		return "too many rules";
 	rule.class = intern_string(&c->texts, line);

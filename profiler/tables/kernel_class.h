@@ -30,6 +30,7 @@
 #define KERNEL_CLASS_NAME_BYTES 4096u
 #define KERNEL_CLASS_WORD_BYTES 32u /* with the NUL */
 #define KERNEL_CLASS_FILE_BYTES (256u << 10)
+#define KERNEL_CLASS_RULE_BYTES 4096u /* limit for an expression */
 #define KERNEL_CLASS_RULES_MAX 1000u
 #define KERNEL_CLASS_ERROR_BYTES 512u
 

@@ -91,6 +91,11 @@ table()
 	expect_status 125
 	expect_line stderr '^profile: --kernel-classes: mine.txt:3: '
 	expect_no_file ran
+	printf 'GEMM  %s\n' "$(printf '%0100000d' 0 | tr 0 '(')" >mine.txt
+	run_profile --kernel-classes mine.txt -o a.svg touch ran
+	expect_status 125
+	expect_line stderr '^profile: --kernel-classes: mine.txt:1: the expression is too long'
+	expect_no_file ran
 	run_profile --kernel-classes nowhere -o a.svg touch ran
 	expect_status 125
 	expect_line stderr '^profile: --kernel-classes: nowhere: No such file'
