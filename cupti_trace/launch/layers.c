@@ -27,12 +27,11 @@ static struct {
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * Names of modules that operators were called in. An entry has the module's address, its name and
- * the lowest bits of the epoch, so that it is read and written at once.
+ * Names of modules that operators were called in. An entry has the name, and a hash of the module,
+ * its caller and the epoch, so that it is read and written at once.
  */
 #define RECENT 1024u
 #define NAME_BITS 15
-#define EPOCH_BITS 5
 static _Atomic uint64_t recent[RECENT];
 _Static_assert(NVTX_TOO_MANY < 1u << NAME_BITS, "each name fits");
 
@@ -167,18 +166,20 @@ static uint32_t name_innermost(void)
 uint32_t layers_current(void)
 {
 	uint64_t epoch = atomic_load_explicit(&layers_epoch, memory_order_relaxed), key, value;
-	struct python_call innermost;
+	struct python_call calls[2]; /* a module may be held by several */
 	_Atomic uint64_t *entry;
+	uint32_t count;
 
 	if (!epoch)
 		return 0;
 	if (python_stack_methods() == 0)
 		find_methods();
-	if (python_stack_calls(&innermost, 1) == 0)
+	count = python_stack_calls(calls, 2);
+	if (count == 0)
 		return 0;
-	entry = &recent[hash_number(innermost.object) % RECENT];
-	/* addresses are below 2^47 and even in eights */
-	key = innermost.object >> 3 << EPOCH_BITS | epoch % (1u << EPOCH_BITS);
+	key = hash_step(hash_seed.first ^ epoch, calls[0].object, count > 1 ? calls[1].object : 0);
+	entry = &recent[key % RECENT];
+	key = key << NAME_BITS >> NAME_BITS;
 	value = atomic_load_explicit(entry, memory_order_relaxed);
 	if (value >> NAME_BITS != key) {
 		value = key << NAME_BITS | name_innermost();

@@ -66,7 +66,8 @@ static bool is_alive(const struct python_reader *r, uint32_t module)
 	uint64_t references, type;
 
 	return python_read(r, m->object, &references, sizeof(references)) &&
-	       (references != 0 || r->o->object_bytes > 16) && /* without the GIL it is elsewhere */
+	       /* 32 bits from 3.14 on; without the GIL they are elsewhere */
+	       ((uint32_t)references != 0 || r->o->object_bytes > 16) &&
 	       python_read_object(r, m->object + r->o->object_type, &type) &&
 	       (m->type == 0 || m->type == type);
 }
