@@ -12,22 +12,11 @@ static const struct {
 } marks[] = {
 	/* @triton.autotune: a variant, timed */
 	{"/triton/runtime/autotuner.py", "Autotuner._bench", PSEUDO_AUTOTUNING},
-	/* TorchInductor: launch parameters of one kernel */
-	{"/torch/_inductor/runtime/triton_heuristics.py", "CachingAutotuner.autotune_to_one_config",
-	 PSEUDO_AUTOTUNING},
-	{"/torch/_inductor/runtime/triton_heuristics.py", "CachingAutotuner.benchmark_all_configs",
-	 PSEUDO_AUTOTUNING},
-	{"/torch/_inductor/runtime/triton_heuristics.py",
-	 "CachingAutotuner.coordinate_descent_tuning", PSEUDO_AUTOTUNING},
-	{"/torch/_inductor/runtime/triton_heuristics.py", "CachingAutotuner.bench",
-	 PSEUDO_AUTOTUNING},
-	{"/torch/_inductor/triton_heuristics.py", "CachingAutotuner.autotune_to_one_config",
-	 PSEUDO_AUTOTUNING},
-	{"/torch/_inductor/triton_heuristics.py", "CachingAutotuner.benchmark_all_configs",
-	 PSEUDO_AUTOTUNING},
-	{"/torch/_inductor/triton_heuristics.py", "CachingAutotuner.coordinate_descent_tuning",
-	 PSEUDO_AUTOTUNING},
-	{"/torch/_inductor/triton_heuristics.py", "CachingAutotuner.bench", PSEUDO_AUTOTUNING},
+	/* TorchInductor: launch parameters of one kernel; the file's folder changed */
+	{"/triton_heuristics.py", "CachingAutotuner.autotune_to_one_config", PSEUDO_AUTOTUNING},
+	{"/triton_heuristics.py", "CachingAutotuner.benchmark_all_configs", PSEUDO_AUTOTUNING},
+	{"/triton_heuristics.py", "CachingAutotuner.coordinate_descent_tuning", PSEUDO_AUTOTUNING},
+	{"/triton_heuristics.py", "CachingAutotuner.bench", PSEUDO_AUTOTUNING},
 	/* TorchInductor: one kernel or several, one implementation or another */
 	{"/torch/_inductor/codegen/multi_kernel.py", "MultiKernelCall.benchmark_sub_kernels",
 	 PSEUDO_AUTOTUNING},
@@ -52,9 +41,7 @@ static const struct {
 	{"/torch/_inductor/async_compile.py", "AsyncCompile.triton", PSEUDO_COMPILING},
 	{"/torch/_inductor/async_compile.py", "AsyncCompile.wait", PSEUDO_COMPILING},
 	{"/torch/_inductor/runtime/compile_tasks.py", "_worker_compile_triton", PSEUDO_COMPILING},
-	{"/torch/_inductor/runtime/triton_heuristics.py", "CachingAutotuner.precompile",
-	 PSEUDO_COMPILING},
-	{"/torch/_inductor/triton_heuristics.py", "CachingAutotuner.precompile", PSEUDO_COMPILING},
+	{"/triton_heuristics.py", "CachingAutotuner.precompile", PSEUDO_COMPILING},
 	{"/triton/compiler/compiler.py", "compile", PSEUDO_COMPILING},
 };
 

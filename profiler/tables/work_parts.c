@@ -67,27 +67,25 @@ static const struct report_column class_columns[] = {
 	REPORT_COLUMN(part, name, "class", "Class", TEXT, UINT8_MAX),
 };
 
+/* Columns that operators and layers share. */
+#define OWN_AND_TOTAL                                                                   \
+	REPORT_COLUMN(part, ns, "ns", "Own time", TIME, 11),                            \
+		REPORT_COLUMN(part, share, "share_permille", "Share", SHARE, 8),        \
+		REPORT_COLUMN(part, total_ns, "total_ns", "With inner ones", TIME, 16), \
+		REPORT_COLUMN(part, operations, "operations", "Operations", COUNT, 11)
+
 static const struct report_column operator_columns[] = {
-	REPORT_COLUMN(part, ns, "ns", "Own time", TIME, 11),
-	REPORT_COLUMN(part, share, "share_permille", "Share", SHARE, 8),
-	REPORT_COLUMN(part, total_ns, "total_ns", "With inner ones", TIME, 16),
-	REPORT_COLUMN(part, operations, "operations", "Operations", COUNT, 11),
+	OWN_AND_TOTAL,
 	REPORT_COLUMN(part, name, "operator", "Operator", TEXT, UINT8_MAX),
 };
 
 static const struct report_column layer_columns[] = {
-	REPORT_COLUMN(part, ns, "ns", "Own time", TIME, 11),
-	REPORT_COLUMN(part, share, "share_permille", "Share", SHARE, 8),
-	REPORT_COLUMN(part, total_ns, "total_ns", "With inner ones", TIME, 16),
-	REPORT_COLUMN(part, operations, "operations", "Operations", COUNT, 11),
+	OWN_AND_TOTAL,
 	REPORT_COLUMN(part, name, "layer", "Layer", TEXT, UINT8_MAX),
 };
 
 static const struct report_column kind_columns[] = {
-	REPORT_COLUMN(part, ns, "ns", "Own time", TIME, 11),
-	REPORT_COLUMN(part, share, "share_permille", "Share", SHARE, 8),
-	REPORT_COLUMN(part, total_ns, "total_ns", "With inner ones", TIME, 16),
-	REPORT_COLUMN(part, operations, "operations", "Operations", COUNT, 11),
+	OWN_AND_TOTAL,
 	REPORT_COLUMN(part, members, "layers", "Layers", COUNT, 8),
 	REPORT_COLUMN(part, name, "layer_kind", "Kind of layer", TEXT, UINT8_MAX),
 };
