@@ -96,7 +96,7 @@ static const struct {
 	[KIND_WAIT] = {"wait", "waiting"},
 	[KIND_CALL] = {"call", "CUDA call, wall time"},
 	[KIND_IDLE] = {"idle", "idle GPU"},
-	[KIND_MARK] = {"mark", "note (cut or unknown stack)"},
+	[KIND_MARK] = {"mark", "note (unknown or cut stack, compiling)"},
 };
 
 _Static_assert(sizeof(texts) / sizeof(texts[0]) == FRAME_KINDS, "one a kind");

@@ -651,7 +651,7 @@ not_exact()
 		run_profile --by "$by" -o out.folded true
 		expect_status 125
 		expect stderr <<-END
-			profile: --by takes rank, process, thread, device, context, stream, each at most once, separated by commas, not '$by'
+			profile: --by takes rank, process, thread, device, context, stream, class, operator, layer, layer-kind, each at most once, separated by commas, not '$by'
 			$try_help
 		END
 	done

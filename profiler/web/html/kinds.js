@@ -43,7 +43,7 @@ export const KINDS = [
 	["call", "CUDA call, wall time", "#8fbbe4", "#345f87"],
 	["idle", "idle GPU", "#d4c7e8", "#54456e"],
 	["place", "root (--by)", "#aaa48c", "#6e6a58"],
-	["mark", "note (cut or unknown stack)", "#f3f4f6", "#1d2228"],
+	["mark", "note (unknown or cut stack, compiling)", "#f3f4f6", "#1d2228"],
 ].map(([word, label, light, dark]) => ({word, label, light, dark}));
 
 const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));
