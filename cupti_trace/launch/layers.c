@@ -20,9 +20,9 @@ static struct {
 	struct python_calls calls;
 	struct layers layers;
 	struct python_stack stack; /* large */
-	uint64_t checked_ns;
-	uint64_t epoch;   /* last one */
-	uint32_t version; /* the tree's, in this epoch */
+	uint64_t checked_ns;       /* the flusher's */
+	uint64_t epoch;            /* last one */
+	uint32_t version;          /* the tree's, in this epoch */
 	_Atomic uint32_t tries;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -191,19 +191,14 @@ uint32_t layers_current(void)
 void layers_check(void)
 {
 	struct python_reader reader;
-	struct guest guest;
-	uint64_t now;
+	uint64_t now = clock_now_ns();
 
-	if (!layers_are_followed() || python_stack_methods() == 0)
+	if (!layers_are_followed() || python_stack_methods() == 0 ||
+	    now - table.checked_ns < CHECK_NS || !python_stack_reader(&reader))
 		return;
-	guest_enter_briefly(&guest);
+	table.checked_ns = now;
 	pthread_mutex_lock(&table.lock);
-	now = clock_now_ns();
-	if (now - table.checked_ns >= CHECK_NS && python_stack_reader(&reader)) {
-		table.checked_ns = now;
-		module_tree_check(&reader);
-		follow_version();
-	}
+	module_tree_check(&reader);
+	follow_version();
 	pthread_mutex_unlock(&table.lock);
-	guest_leave(&guest);
 }

@@ -46,7 +46,7 @@ uint64_t layers_hash(uint64_t hash, const struct layers *layers);
 /* Returns the name of the innermost module that the calling thread is in; 0: none. */
 uint32_t layers_current(void);
 
-/* Looks for changed paths, at most once a second. For the flusher. */
+/* Looks for changed paths, at most once a second. For the flusher, in its guest_enter. */
 void layers_check(void);
 
 #endif

@@ -80,11 +80,12 @@ struct part {
 };
 
 /* The calling thread's open group; NULL: none is. Not in thread-local memory, which is scarce. */
-static __thread struct group {
+struct group {
 	uint32_t depth, count;
 	uint32_t more; /* calls of further operations */
 	struct part parts[NCCL_PARTS_MAX];
-} * group;
+};
+static __thread struct group *group;
 
 void nccl_calls_domain(const char *name, uint32_t domain)
 {

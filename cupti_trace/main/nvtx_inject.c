@@ -27,8 +27,21 @@ static uint32_t domain_of(const void *handle)
 	return number < NVTX_DOMAINS_MAX ? (uint32_t)number : NVTX_DOMAINS_MAX - 1;
 }
 
+/* Returns the payloads of the extension in attributes, and sets their number; NULL: none. */
+static const struct nvtx_abi_payload *payloads_of(const struct nvtx_abi_attributes *a,
+						  size_t *count)
+{
+	bool has_payloads = a && a->size >= sizeof(*a) &&
+			    a->payload_type == NVTX_ABI_PAYLOAD_EXTENDED && a->reserved > 0;
+
+	*count = has_payloads ? (size_t)a->reserved : 0;
+	return has_payloads ? (const struct nvtx_abi_payload *)(uintptr_t)a->payload : NULL;
+}
+
 static uint32_t message_of(uint32_t domain, const struct nvtx_abi_attributes *a)
 {
+	const struct nvtx_abi_payload *payloads;
+	size_t count;
 	uint32_t color;
 
 	if (!a || a->size < sizeof(*a))
@@ -43,25 +56,21 @@ static uint32_t message_of(uint32_t domain, const struct nvtx_abi_attributes *a)
 		return nvtx_name_registered(domain, (uint64_t)(uintptr_t)a->message.registered,
 					    color);
 	default:
-		if (a->payload_type == NVTX_ABI_PAYLOAD_EXTENDED && a->reserved > 0)
-			return nvtx_payload_name(
-				domain, (const struct nvtx_abi_payload *)(uintptr_t)a->payload,
-				(size_t)a->reserved);
-		return nvtx_name(domain, NULL, color);
+		payloads = payloads_of(a, &count);
+		return count ? nvtx_payload_name(domain, payloads, count)
+			     : nvtx_name(domain, NULL, color);
 	}
 }
 
 static uint32_t name_of(uint32_t domain, const struct nvtx_abi_attributes *a)
 {
-	const struct nvtx_abi_payload *payloads = NULL;
+	const struct nvtx_abi_payload *payloads;
+	size_t count;
 
 	if (!nccl_calls_are(domain))
 		return message_of(domain, a);
-	if (a && a->size >= sizeof(*a) && a->payload_type == NVTX_ABI_PAYLOAD_EXTENDED &&
-	    a->reserved > 0)
-		payloads = (const struct nvtx_abi_payload *)(uintptr_t)a->payload;
-	return nccl_calls_name(domain, message_of(domain, a), payloads,
-			       payloads ? (size_t)a->reserved : 0);
+	payloads = payloads_of(a, &count);
+	return nccl_calls_name(domain, message_of(domain, a), payloads, count);
 }
 
 static int range_push_ex(const struct nvtx_abi_attributes *attributes)

@@ -2,7 +2,7 @@
 /*
  * Reads a file of source that the program, or anyone's capture, has named.
  *
- * Whoever wrote the name chooses which file is read. So a file is read with the user's own rights,
+ * The target chooses the file by its name. So the file is read with the rights of the user,
  * on a thread without capabilities and with a deadline (bounded_call.h), and only if
  *
  *	- its real name, with links followed, ends like source: "x.cu", "x.py";

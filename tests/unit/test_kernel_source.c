@@ -102,7 +102,7 @@ static void decorated_functions(void **state)
 	assert_int_equal(sources.count, 6);
 }
 
-/* What is behind a kernel's text has no operators of it. */
+/* Comments behind a kernel's text give it no operators. */
 static void comments_end(void **state)
 {
 	(void)state;
