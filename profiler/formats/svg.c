@@ -416,16 +416,6 @@ static bool is_drawn(const struct picture *p, uint32_t box)
 	return box == 0 || p->boxes[box].total_ns >= p->least_drawn_ns;
 }
 
-/* Finds where the filler of each box begins: behind the callees that are drawn. */
-static void find_fillers(const struct picture *p, double *filler_ns)
-{
-	for (uint32_t i = 0; i < p->layout.count; i++)
-		filler_ns[i] = p->boxes[i].start_ns;
-	for (uint32_t i = 1; i < p->layout.count; i++)
-		if (is_drawn(p, i))
-			filler_ns[p->boxes[i].parent] += p->boxes[i].total_ns;
-}
-
 /* Chooses the boxes to draw. */
 static void choose_drawn(struct picture *p)
 {
@@ -498,38 +488,50 @@ static void write_box(const struct picture *p, uint32_t at)
 	fprintf(p->out, "</g>\n");
 }
 
-/* Writes the callees of a box that are too narrow, as one box. */
-static void write_filler(const struct picture *p, uint32_t at, double start_ns, double inner_ns)
+/* Writes callees that are too narrow, beside each other from `start_ns` to `end_ns`, as one box. */
+static void write_filler(const struct picture *p, uint32_t depth, double start_ns, double end_ns)
 {
-	const struct flame_box *box = &p->boxes[at];
-	double ns = box->start_ns + inner_ns - start_ns, width = ns * p->scale;
+	double ns = end_ns - start_ns, width = ns * p->scale;
 	char time[TEXT_BYTES];
 
 	if (width < NARROWEST)
 		return;
 	fprintf(p->out, "<g class=\"more\"><title>frames too narrow to draw: %s</title>",
 		amount_text(p, time, ns));
-	write_rect(p, start_ns, ns, box->depth + 1, width);
+	write_rect(p, start_ns, ns, depth, width);
 	fprintf(p->out, "</g>\n");
 }
 
 static int write_boxes(const struct picture *p)
 {
-	double *filler_ns = malloc(p->layout.count * sizeof(*filler_ns));
+	double *filled_ns =
+		malloc(p->layout.count * sizeof(*filled_ns)); /* up to where each is filled */
 
-	if (!filler_ns)
+	if (!filled_ns)
 		return -ENOMEM;
-	find_fillers(p, filler_ns);
 	fprintf(p->out, "<g class=\"boxes\" transform=\"translate(%g,%g)\">\n", MARGIN, p->top);
 	for (uint32_t i = 0; i < p->layout.count; i++) {
+		const struct flame_box *box = &p->boxes[i];
+
 		if (!is_drawn(p, i))
 			continue;
+		if (i > 0) {
+			write_filler(p, box->depth, filled_ns[box->parent], box->start_ns);
+			filled_ns[box->parent] = box->start_ns + box->total_ns;
+		}
+		filled_ns[i] = box->start_ns;
 		write_box(p, i);
-		write_filler(p, i, filler_ns[i],
-			     p->boxes[i].total_ns - call_node_ns(&p->nodes[p->boxes[i].node]));
+	}
+	for (uint32_t i = 0; i < p->layout.count; i++) {
+		const struct flame_box *box = &p->boxes[i];
+
+		if (is_drawn(p, i))
+			write_filler(p, box->depth + 1, filled_ns[i],
+				     box->start_ns + box->total_ns -
+					     call_node_ns(&p->nodes[box->node]));
 	}
 	fprintf(p->out, "</g>\n");
-	free(filler_ns);
+	free(filled_ns);
 	return 0;
 }
 

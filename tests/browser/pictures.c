@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pictures FOLDER: writes the pictures that the browser's tests look at: small.svg and flame.svg of
- * one known tree, unsampled.svg, narrow.svg,
- * hostile.svg, deep.svg, empty.svg, many.svg of 50,000 frames, and
- * difference.svg.
+ * one known tree, unsampled.svg, narrow.svg, layers.svg, hostile.svg, deep.svg, empty.svg, many.svg
+ * of 50,000 frames, and difference.svg.
  */
 #include "tests/unit/made_result.h"
 #include "profiler/formats/writer.h"
@@ -102,6 +101,24 @@ static void write_unsampled(void)
 	add(&m, push(&m, main_stack, CLASS_GPU_KERNEL, "[GPU_Kernel]k"), ROW_GPU, 7, 20000000, 0);
 	add(&m, push(&m, RESULT_ROOT, CLASS_IDLE, "[GPU 0 idle]"), ROW_IDLE, 4, 10000000, 0);
 	write_picture(&m, "unsampled", false);
+	made_end(&m);
+}
+
+/* Layers of 0.05 %, twenty on each side of a wide one. */
+static void write_layers(void)
+{
+	static char text[41][16];
+	struct made_result m;
+	uint32_t main_stack;
+
+	made_begin(&m);
+	main_stack = push(&m, RESULT_ROOT, CLASS_NATIVE, "main");
+	for (uint32_t i = 0; i < 41; i++) {
+		snprintf(text[i], sizeof(text[i]), "[layer.%u]", i);
+		add(&m, push(&m, main_stack, CLASS_LAYER, text[i]), ROW_GPU, 1,
+		    i == 20 ? 980000000 : 500000, 0);
+	}
+	write_picture(&m, "layers", false);
 	made_end(&m);
 }
 
@@ -264,6 +281,7 @@ int main(int argc, char **argv)
 	write_small();
 	write_unsampled();
 	write_narrow();
+	write_layers();
 	write_hostile();
 	write_deep();
 	write_empty();

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A small language model, trained as users do it: work for captures.
 
-train.py eager | compile | loader [STEPS]
-  eager    one process, PyTorch's eager mode
-  compile  the same with torch.compile: Triton kernels
-  loader   the same fed by two processes that prepare batches
+train.py eager | compile | loader | graph | graph_compile [STEPS]
+  eager          one process, PyTorch's eager mode
+  compile        the same with torch.compile: Triton kernels
+  loader         the same fed by two processes that prepare batches
+  graph          whole steps are launches of a CUDA graph
+  graph_compile  the same, each block compiled by itself
 """
 import sys
 
@@ -87,7 +89,6 @@ def batches(workers):
 
 
 def train_step(model, optimizer, batch):
-    batch = batch.cuda(non_blocking=True)
     logits = model(batch[:, :-1])
     loss = functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
     optimizer.zero_grad()
@@ -96,17 +97,45 @@ def train_step(model, optimizer, batch):
     return loss
 
 
+def in_graph(step, batch):
+    """Returns a function that copies its argument to `batch`, and launches a graph of step(batch)."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):  # before a capture, all is compiled and allocated
+        for _ in range(3):
+            step(batch)
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(batch)
+
+    def launch(source):
+        batch.copy_(source)
+        graph.replay()
+        return loss
+    return launch
+
+
 def main():
     mode = sys.argv[1]
     steps = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     torch.manual_seed(1)
     model = Model().cuda()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, capturable=mode.startswith("graph"))
+    if mode == "graph_compile":
+        for block in model.blocks:
+            block.compile()
     step_model = torch.compile(model) if mode == "compile" else model
     source = batches(2 if mode == "loader" else 0)
+
+    def step(batch):
+        return train_step(step_model, optimizer, batch)
+
+    if mode.startswith("graph"):
+        step = in_graph(step, next(source).cuda())
     loss = None
     for _ in range(steps):
-        loss = train_step(step_model, optimizer, next(source))
+        loss = step(next(source).cuda(non_blocking=True))
     print(f"loss {loss.item():.3f}")
 
 

@@ -323,6 +323,57 @@ static void the_root_is_at_the_top_or_at_the_bottom(void **state)
 	made_end(&m);
 }
 
+/* Fails if two boxes of a row are over one another. */
+static void check_rows(const char *text)
+{
+	double x[64], y[64], width[64];
+	uint32_t count = 0;
+
+	text = strstr(text, "<g class=\"boxes\"");
+	assert_non_null(text);
+	for (const char *end = strstr(text, "</g>\n</g>"), *c = text;
+	     (c = strstr(c, "<rect x=\"")) && c < end; c++, count++) {
+		assert_true(count < 64);
+		x[count] = number_after(c, "x=\"");
+		y[count] = number_after(c, " y=\"");
+		width[count] = number_after(c, "width=\"");
+		for (uint32_t i = 0; i < count; i++)
+			assert_true(y[i] != y[count] || x[i] + width[i] <= x[count] + 0.02 ||
+				    x[count] + width[count] <= x[i] + 0.02);
+	}
+	assert_true(count > 3);
+}
+
+/* Layers stand as they ran, so narrow ones are between wide ones. */
+static void narrow_frames_are_grey_where_they_are(void **state)
+{
+	static const char *const names[] = {"[a.0]", "[a.1]", "[b]", "[c.0]", "[c.1]", "[d]"};
+	struct written written;
+	struct made_result m;
+	char *text, *second;
+
+	(void)state;
+	made_begin(&m);
+	for (uint32_t i = 0; i < 6; i++) {
+		uint32_t stack = MADE_STACK(&m, "main", names[i]);
+
+		m.frames[m.stacks[stack].frame].class = CLASS_LAYER;
+		made_add(&m, stack, ROW_GPU, names[i][2] == ']' ? 1000000 : 1000);
+	}
+	text = write_picture(&m, &options, &written);
+	check_xml(text);
+	check_rows(text);
+	second = strstr(text, "<g class=\"more\">");
+	assert_non_null(second);
+	assert_true(number_after(second, "x=\"") == 0);
+	second = strstr(second + 1, "<g class=\"more\">");
+	assert_non_null(second);
+	assert_true(number_after(second, "x=\"") > 500);
+	assert_null(strstr(second + 1, "<g class=\"more\">"));
+	free(text);
+	made_end(&m);
+}
+
 static void narrow_frames_are_counted(void **state)
 {
 	struct written written;
@@ -530,6 +581,7 @@ int main(void)
 		cmocka_unit_test(an_empty_profile_is_a_picture),
 		cmocka_unit_test(the_root_is_at_the_top_or_at_the_bottom),
 		cmocka_unit_test(narrow_frames_are_counted),
+		cmocka_unit_test(narrow_frames_are_grey_where_they_are),
 		cmocka_unit_test(a_deep_path_makes_a_picture_of_sane_height),
 		cmocka_unit_test(hostile_names_are_text),
 		cmocka_unit_test(the_names_have_a_bound),

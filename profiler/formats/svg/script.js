@@ -412,7 +412,8 @@ function highlight(box) {
 	return box > 0 && matches[box] ? ' found' : ' dim';
 }
 
-// What is visible: the boxes around the zoomed one, and those inside it, down to NARROWEST.
+// Chooses what is visible: the boxes around the zoomed one, and those inside it, down to NARROWEST. A filler stands for
+// narrower ones beside each other, from the box `first` to before `last`.
 function choose(scale) {
 	const shown = [], fillers = [], next = [zoom];
 	let deepest = 0, hidden = 0;
@@ -425,16 +426,25 @@ function choose(scale) {
 
 		shown.push(box);
 		deepest = Math.max(deepest, depth[box]);
-		for (; child < end[box] && total[child] * scale >= NARROWEST; child = end[child])
-			next.push(child);
-		hidden += end[box] - child;
-		const from = child < end[box] ? start[child] : start[box] + inner[box];
-		const to = start[box] + inner[box] + rest[box];
+		let from = start[box], first = child;
+		const fill = to => {
+			if ((to - from) * scale < NARROWEST)
+				return;
+			fillers.push({box, from, to, first, last: child});
+			deepest = Math.max(deepest, depth[box] + 1);
+		};
 
-		if ((to - from) * scale < NARROWEST)
-			continue;
-		fillers.push({box, from, to, first: child});
-		deepest = Math.max(deepest, depth[box] + 1);
+		for (; child < end[box]; child = end[child]) {
+			if (total[child] * scale < NARROWEST) {
+				hidden += end[child] - child;
+				continue;
+			}
+			fill(start[child]);
+			next.push(child);
+			from = start[child] + total[child];
+			first = end[child];
+		}
+		fill(start[box] + inner[box] + rest[box]);
 	}
 	return {shown, fillers, deepest, hidden};
 }
@@ -544,7 +554,7 @@ function search(text) {
 }
 
 function isFoundFrom(filler) {
-	for (let child = filler.first; child < end[filler.box]; child = end[child])
+	for (let child = filler.first; child < filler.last; child = end[child])
 		if (foundIn[child])
 			return true;
 	return false;
@@ -656,7 +666,7 @@ function describe(box) {
 
 // The frame there, among those that are drawn as one; -1: one that was left out.
 function frameIn(filler, ns) {
-	for (let child = filler.first; child < end[filler.box]; child = end[child])
+	for (let child = filler.first; child < filler.last; child = end[child])
 		if (ns < start[child] + total[child])
 			return child;
 	return -1;
@@ -665,7 +675,8 @@ function frameIn(filler, ns) {
 // The frame under the pointer as any other, and what it is drawn with.
 function describeFiller(filler, ns) {
 	const child = frameIn(filler, ns);
-	const frames = end[filler.box] - filler.first + leftOut[filler.box];
+	const isLast = filler.last === end[filler.box];
+	const frames = filler.last - filler.first + (isLast ? leftOut[filler.box] : 0);
 	const what = countText(frames, 'frame') + ' too narrow to draw';
 	const where = 'inside ' + cutText(shortName(filler.box), 300);
 	let table;
