@@ -5,7 +5,7 @@
  * The data is numbers and texts (deflated.h), in tables. A table is its number of rows, and then
  * one column after the other.
  *
- *	format      8
+ *	format      9
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1; 0 for none.
  *	facts       text (name), number
@@ -29,6 +29,8 @@
  *	            parts; then the first lines of all files' parts, then their numbers of lines;
  *	            then of each file the size of its text, and the text: the lines of its parts
  *	kernels     frame, label and text of each fact of a kernel (kernel_facts.h)
+ *	steps       when GPUs began each step of the main loop, in ns since the command's start, and
+ *	            the end of the last one; each minus that before; then how many are warm-up
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, each once. With
  * --weight, the rows' ns are values of the weight that the facts name. The timeline follows
@@ -53,12 +55,13 @@
 #include "profiler/model/memory_use.h"
 #include "profiler/tables/hot_spots.h"
 #include "profiler/tables/kernel_facts.h"
+#include "profiler/findings/findings.h"
 #include "profiler/findings/report_tables.h"
 #include "profiler/tables/kernel_class.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
-#define DATA_FORMAT 8
+#define DATA_FORMAT 9
 #define NONE UINT32_MAX
 #define WEIGHTS_MAX 16 /* further metrics are only in the tables */
 
@@ -707,6 +710,22 @@ static void write_kernels(const struct page *p, struct deflated *data)
 }
 
 /* Writes the sources. Their paths are those of frames, so texts already. */
+static void write_steps(const struct page *p, struct deflated *data)
+{
+	const struct findings *f = p->result->findings;
+	uint32_t count = f && f->step_work_ns && f->steps.count ? f->steps.list[0].count + 1 : 0;
+	uint64_t last_ns = p->result->totals.start_ns;
+
+	deflated_number(data, count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t ns = f->step_work_ns[i] > last_ns ? f->step_work_ns[i] : last_ns;
+
+		deflated_number(data, ns - last_ns);
+		last_ns = ns;
+	}
+	deflated_number(data, count ? f->steps.list[0].warm_up : 0);
+}
+
 static void write_sources(struct page *p, struct deflated *data)
 {
 	const struct source_file *files = p->sources.files;
@@ -760,6 +779,7 @@ static int write_page(struct page *p, FILE *out)
 	write_report_tables(p, data);
 	write_sources(p, data);
 	write_kernels(p, data);
+	write_steps(p, data);
 	err = deflated_finish(data);
 	if (!has_weights)
 		err = -ENOMEM;

@@ -27,6 +27,8 @@ export function encodeProfile({
 	figures = [],
 	sources = [],
 	kernels = [],
+	steps = [],
+	warmUp = 0,
 }) {
 	const texts = [],
 		numbers = new Map(),
@@ -165,9 +167,14 @@ export function encodeProfile({
 		k => text(k.text),
 	);
 
+	// positions of steps
+	number(steps.length);
+	steps.forEach((at, i) => number(at - (steps[i - 1] ?? 0)));
+	number(warmUp);
+
 	const head = [];
 
-	encodeNumber(head, 8);
+	encodeNumber(head, 9);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));

@@ -8,6 +8,7 @@
 #include "profiler/shape/frame_kind.h"
 #include "profiler/model/kernel_definitions.h"
 #include "profiler/shape/source_text.h"
+#include "profiler/findings/findings.h"
 #include "profiler/formats/writer.h"
 #include "profiler/output/writers.h"
 #include "symbolize/util/text.h"
@@ -17,7 +18,7 @@
 #define END "</script>\n</body>\n</html>\n"
 
 /* Columns, in the order of html.c. */
-enum { COLUMNS_MAX = 10, WEIGHTS = 3 };
+enum { COLUMNS_MAX = 16, WEIGHTS = 3 };
 
 struct table {
 	uint64_t count, *columns[COLUMNS_MAX];
@@ -35,7 +36,9 @@ struct page {
 	struct table sources, parts; /* parts: first line, number of lines */
 	uint64_t tables;             /* beside the profile */
 	struct table kernels;        /* facts: frame, label, text */
-	char *source_text;           /* text of all files */
+	struct table steps;
+	uint64_t warm_up;
+	char *source_text; /* text of all files */
 	struct written written;
 	int timeline_parts;
 };
@@ -138,7 +141,7 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 8); /* the format */
+	assert_int_equal(unpack_number(&p.data), 9); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
@@ -160,15 +163,17 @@ static struct page write_page(const struct made_result *m)
 		skip_table(&p);
 	read_sources(&p);
 	p.kernels = read_table(&p, 3);
+	p.steps = read_table(&p, 1);
+	p.warm_up = unpack_number(&p.data);
 	assert_int_equal(p.data.at, p.data.size);
 	return p;
 }
 
 static void free_page(struct page *p)
 {
-	struct table *tables[] = {&p->facts,     &p->losses,  &p->frames,  &p->stacks,
-				  &p->processes, &p->threads, &p->devices, &p->places,
-				  &p->rows,      &p->sources, &p->parts,   &p->kernels};
+	struct table *tables[] = {&p->facts,   &p->losses,  &p->frames, &p->stacks, &p->processes,
+				  &p->threads, &p->devices, &p->places, &p->rows,   &p->sources,
+				  &p->parts,   &p->kernels, &p->steps};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		free_table(tables[i]);
@@ -537,6 +542,29 @@ static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class cla
 	return stack;
 }
 
+static void steps_are_told(void **state)
+{
+	uint64_t work_ns[] = {1500, 1700, 2600};
+	struct step_series series = {.count = 2, .warm_up = 1};
+	const struct findings findings = {.steps = {.list = &series, .count = 1},
+					  .step_work_ns = work_ns};
+	struct made_result m;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	made_add(&m, push(&m, RESULT_ROOT, CLASS_GPU_KERNEL, "[GPU_Kernel]k"), ROW_GPU, 7);
+	m.result.totals.start_ns = 1000;
+	m.result.findings = &findings;
+	p = write_page(&m);
+	assert_int_equal(p.steps.count, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(p.steps.columns[0][i], work_ns[i] - (i ? work_ns[i - 1] : 1000));
+	assert_int_equal(p.warm_up, 1);
+	free_page(&p);
+	made_end(&m);
+}
+
 static void kernels_have_facts(void **state)
 {
 	static const struct kernel_definition rows[] = {
@@ -769,6 +797,7 @@ int main(void)
 		cmocka_unit_test(a_path_may_be_very_deep),
 		cmocka_unit_test(stacks_have_other_weights),
 		cmocka_unit_test(kernels_have_facts),
+		cmocka_unit_test(steps_are_told),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
 

@@ -8,7 +8,7 @@ export const ROW_CPU = 0,
 	ROW_IDLE = 4,
 	ROW_KINDS = 5;
 export const UNKNOWN = -1;
-const FORMAT = 8;
+const FORMAT = 9;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -257,6 +257,15 @@ function readFrameFacts(reader, text, frameCount) {
 	return facts;
 }
 
+// Reads the steps of the main loop: {start: ns since the command's start, of each and the end of the last one, warmUp: how
+// many of them are warm-up}.
+function readSteps(reader) {
+	const start = reader.column(reader.number(), Float64Array);
+
+	for (let i = 1; i < start.length; i++) start[i] += start[i - 1];
+	return {start, warmUp: reader.number()};
+}
+
 export function readProfile(bytes) {
 	const reader = makeReader(bytes);
 	const format = reader.number();
@@ -362,11 +371,13 @@ export function readProfile(bytes) {
 	const sources = readSources(reader, text);
 
 	frames.facts = readFrameFacts(reader, text, frames.count);
+	const steps = readSteps(reader);
+
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
 	for (const fact of ["version", "command", "shown", "weight", "weight unit", "weight note"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
 	addPackages(frames);
-	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, weights, figures, sources};
+	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, weights, figures, sources, steps};
 }
 
 export function unpackBytes(text) {
