@@ -151,8 +151,10 @@ const PAGES = {
 	},
 };
 
+// All of the profile, unless the fragment says other: GPU time and own code alone are the default.
+const BASE = "#view=flame&kind=all&my=&time=";
 const address = (name, fragment = "") =>
-	`${pathToFileURL(join(folder, `${name}.html`))}${fragment}`;
+	`${pathToFileURL(join(folder, `${name}.html`))}${BASE}${fragment.replace("#", "&")}`;
 const texts = selector =>
 	browser.evaluate(
 		`Array.from(document.querySelectorAll(${JSON.stringify(selector)}), e => e.textContent)`,
@@ -160,7 +162,11 @@ const texts = selector =>
 const click = text =>
 	browser.evaluate(`[...document.querySelectorAll("button")].find(b =>
 	b.offsetParent && b.textContent.startsWith(${JSON.stringify(text)})).click()`);
-const hash = () => browser.evaluate("decodeURIComponent(location.hash)");
+// What the address has besides BASE.
+const hash = async () =>
+	(await browser.evaluate("decodeURIComponent(location.hash)"))
+		.replace(/(?<=[#&])(view=flame|kind=all|my=|time=)(&|$)/g, "")
+		.replace(/[#&]$/, "");
 const nextFrame = () =>
 	browser.evaluate("new Promise(done => requestAnimationFrame(() => done()))");
 const shown = () => browser.evaluate("document.documentElement.app.views.timeline.window()");
@@ -404,19 +410,19 @@ test("a chosen time: the flame graph, tables and GPU busy show that time alone",
 
 	assert.ok(Math.abs(from - 300000) < 2000 && Math.abs(to - 420000) < 2000, `${from} ${to}`);
 	assert.equal(await total(), 400000 - from);
-	await browser.key("1");
+	await browser.key("2");
 	assert.equal(
 		(await browser.evaluate("document.documentElement.app.views.flame.boxes()"))[0].total,
 		400000 - from,
 	);
 	assert.match((await texts("#note")).join(), /this time alone.*wait/);
-	await browser.key("2");
+	await browser.key("3");
 	assert.deepEqual((await texts(".table tbody td.named")).length, 1);
-	await browser.key("4");
+	await browser.key("5");
 	assert.ok(
 		(await texts(".busy .facts")).join().includes(`time shown${((to - from) / 1e3).toFixed(0)} µs`),
 	);
-	await browser.key("3");
+	await browser.key("4");
 	await browser.key("Escape");
 	assert.doesNotMatch(await hash(), /time=/);
 	assert.equal(await total(), 600000);
@@ -433,7 +439,7 @@ test("a chosen time: the flame graph, tables and GPU busy show that time alone",
 	assert.equal(await total(), 150000);
 	await browser.key("]");
 	assert.match(await hash(), /time=700000\.\.850000/);
-	await browser.key("1");
+	await browser.key("2");
 	await click("150 µs from 700 µs on");
 	assert.equal(await total(), 600000);
 	await open("small", "#time=700000..800000");
@@ -566,8 +572,8 @@ test("what is missing is said", async () => {
 	// what the file does not have is no view of it; old links lead to the first one
 	for (const view of ["timeline", "busy"]) {
 		await open("none", `#view=${view}`);
-		assert.deepEqual(await texts("nav button"), ["Flame graph", "Tables", "About"]);
-		assert.deepEqual(await texts('nav button[aria-pressed="true"]'), ["Flame graph"]);
+		assert.deepEqual(await texts("nav button"), ["Overview", "Flame graph", "Tables", "About"]);
+		assert.deepEqual(await texts('nav button[aria-pressed="true"]'), ["Overview"]);
 	}
 	await open("lost", "#view=timeline");
 	assert.match((await said()).join(), /empty: 12 events are missing \(No space left on device\)/);
@@ -576,7 +582,7 @@ test("what is missing is said", async () => {
 	await open("cpu", "#view=busy");
 	assert.match((await texts(".busy .message")).join(), /No GPU work is in the timeline/);
 	await open("cpu_only", "#view=busy");
-	assert.deepEqual(await texts("nav button"), ["Flame graph", "Tables", "Timeline", "About"]);
+	assert.deepEqual(await texts("nav button"), ["Overview", "Flame graph", "Tables", "Timeline", "About"]);
 	await open("cpu", "#view=timeline");
 	assert.equal((await boxes()).length, 1);
 	await open("summed", "#view=timeline");
@@ -594,7 +600,7 @@ test("what is missing is said", async () => {
 	writeFileSync(join(folder, "cut.html"), whole.slice(0, whole.length - 3000));
 	await open("cut");
 	assert.ok((await total()) > 0, "the rest of the report is there");
-	await browser.key("3");
+	await browser.key("4");
 	assert.match((await said()).join(), /cannot be shown.*complete/);
 });
 

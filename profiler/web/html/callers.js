@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The tree of callers: the functions that time was spent in, and inside each its callers. Nodes
-// are made on demand: all of them would be many times the tree.
+// Trees whose nodes are made on demand, because all of them would be many times the tree: callers inside
+// the functions that time was spent in, and callees of a frame wherever it is.
 
-// `focus` is a frame whose callers are wanted, with everything inside it; -1: all frames with
-// time of their own.
-export function makeCallers(tree, weights, focus, outermostNodes, rank) {
+// `focus` is a frame that is wanted with everything inside it; -1: all frames with time of their own.
+// `isCallees`: callees of the focus in place of its callers.
+export function makeCallers(tree, weights, focus, outermostNodes, rank, isCallees = false) {
 	const frame = [-1],
 		parent = [-1],
 		depth = [0],
@@ -39,6 +39,11 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 		outermostNodes.forEach(addLeaf);
 	}
 
+	const push = (child, leaf, position) => {
+		leaves[child].push(leaf);
+		positions[child].push(position);
+	};
+
 	function expand(node) {
 		const byFrame = new Map(),
 			list = [];
@@ -71,9 +76,12 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 			bytes[child] += weightBytes[leaf];
 			for (let kind = 0; kind < byKind.length; kind++)
 				byKind[kind][child] += weightByKind[kind][leaf];
-			if (tree.parent[position] > 0) {
-				leaves[child].push(leaf);
-				positions[child].push(tree.parent[position]);
+			if (isCallees) {
+				own[child] += weights.own[position];
+				for (let c = tree.first[position]; c < tree.first[position + 1]; c++)
+					if (weight[tree.list[c]] > 0) push(child, tree.list[c], tree.list[c]);
+			} else if (tree.parent[position] > 0) {
+				push(child, leaf, tree.parent[position]);
 			} else {
 				own[child] += weight[leaf];
 			}
@@ -96,6 +104,7 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 	const childrenOf = node => (children[node] ??= expand(node));
 
 	return {
+		isEndless: true, // the number of levels is unknown
 		parent,
 		frame,
 		depth,

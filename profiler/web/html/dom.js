@@ -41,3 +41,17 @@ export function refill(element, ...children) {
 			.find(button => button.textContent === text)
 			?.focus({preventScroll: true});
 }
+
+// Copies a text; without a clipboard, as in pages that are no secure context, by a selection.
+export async function copyText(text) {
+	try {
+		await navigator.clipboard.writeText(text);
+	} catch {
+		const area = document.body.appendChild(make("textarea", {class: "skip"}));
+
+		area.value = text;
+		area.select();
+		document.execCommand("copy");
+		area.remove();
+	}
+}

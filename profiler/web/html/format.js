@@ -75,3 +75,8 @@ export function clip(text, length) {
 		? text
 		: `${text.slice(0, length)}… (${formatCount(text.length)} characters)`;
 }
+
+// Cuts names where there is little room.
+export function cut(text, length) {
+	return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}

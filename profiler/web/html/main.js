@@ -14,7 +14,7 @@ import {
 	weigh,
 } from "./tree.js";
 import {contentOf, placeNames, sumFrames} from "./tables.js";
-import {DEFAULTS, formatState, parseRange, parseState} from "./state.js";
+import {DEFAULTS, WHOLE, formatRange, formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, makeTimelineBuilder} from "./timeline.js";
 import {foldStacks, whyNotFolded} from "./own_code.js";
 import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
@@ -25,7 +25,7 @@ import {makeTimelineView} from "./timeline_view.js";
 import {makeBusyView} from "./busy_view.js";
 import {makeSourceView} from "./source_view.js";
 import {makeAboutView} from "./about_view.js";
-import {makeFindings} from "./findings.js";
+import {makeOverview} from "./overview_view.js";
 
 const TIME_KINDS = [
 	["cpu", "CPU", ROW_CPU],
@@ -104,6 +104,16 @@ function startApp(profile) {
 	const shownTree = () => (app.state.my !== "" && whyNotMine === "" ? fold() : whole);
 	const shownWith = profile.facts.get("shown") ?? "";
 	const content = contentOf(profile, document.querySelector("script.timeline") !== null);
+	const {steps} = profile,
+		steady = [steps.start[steps.warmUp] ?? 0, steps.start.at(-1) ?? 0],
+		shownRange = [profile.facts.get("shown from ns") ?? 0, profile.facts.get("shown to ns") ?? 0];
+
+	// the steady part, GPU time and own code, where there are such
+	if (content.timeline && !fixedWeight && steady[1] > steady[0] && (steady[0] > shownRange[0] || steady[1] < shownRange[1]))
+		DEFAULTS.time = formatRange(...steady);
+	if (content.gpu && kindsPresent.length > 1) DEFAULTS.kind = "gpu";
+	if (whyNotMine === "") DEFAULTS.my = "1";
+	if (fixedWeight) DEFAULTS.view = "flame";
 	// without kernels, functions are what there is to see
 	if (!content.kernels || (!profile.facts.has("weight") && !(profile.facts.get("gpu ns") > 0)))
 		DEFAULTS.table = "functions";
@@ -156,8 +166,19 @@ function startApp(profile) {
 		},
 		toggleMine() {
 			if (whyNotMine === "")
-				app.set({my: app.state.my === "" ? "1" : "", zoom: "", frame: ""});
+				app.set({my: app.state.my === "" ? "1" : "", zoom: "", pick: "", frame: ""});
 		},
+		// Shows a frame with its callers above and its callees below.
+		openFrame: frame =>
+			app.set({
+				view: "flame",
+				frame: String(frame),
+				inverted: "2",
+				zoom: "",
+				pick: "",
+				...(app.tree.frame.includes(frame) ? {} : {my: ""}), // it may be folded
+			}),
+		devices: () => [...lanesByDevice(app.timeline).keys()],
 		makeMineButton: () =>
 			make(
 				"div",
@@ -172,12 +193,16 @@ function startApp(profile) {
 				}),
 			),
 		// Explains why nothing passes the filter.
-		whyNothing: () =>
-			!app.timeline && app.state.time + app.state.idle !== ""
-				? app.timelineStatus
-				: app.weight
-					? "Nothing that was measured passes the filter."
-					: "No time passes the filter.",
+		whyNothing() {
+			if (profile.rows.count === 0)
+				return app.isPart
+					? `Nothing matches what is shown: ${clip(shownWith, 200)}`
+					: "The profile is empty.";
+			if (!app.timeline && app.state.time + app.state.idle !== "") return app.timelineStatus;
+			return app.weight
+				? "Nothing that was measured passes the filter."
+				: "No time passes the filter.";
+		},
 		// Summarises what a device did in the whole run, by its label.
 		busyOf(device) {
 			const {timeline} = app;
@@ -203,7 +228,7 @@ function startApp(profile) {
 		},
 		sayTimeline(status) {
 			app.timelineStatus = status;
-			if (["timeline", "busy"].includes(app.state.view)) views[app.state.view].update();
+			if (["overview", "timeline", "busy"].includes(app.state.view)) views[app.state.view].update();
 		},
 		// Goes to another state; `isSmall`: without a step for the back button.
 		set(changes, isSmall = false) {
@@ -224,7 +249,8 @@ function startApp(profile) {
 			...kindsPresent.map(([kind, label]) => [kind, label, `${label} time alone`]),
 		];
 
-		byId("kinds").hidden = choices.length < 3 || app.weight !== null;
+		byId("kinds").hidden =
+			choices.length < 3 || app.weight !== null || !["flame", "tables"].includes(app.state.view);
 		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, kind => app.set({kind})));
 	}
 
@@ -236,7 +262,7 @@ function startApp(profile) {
 			hidden: profile.weights.length === 0,
 			on: {
 				change: event =>
-					app.set({weight: event.target.value, kind: "all", time: "", idle: "", zoom: ""}),
+					app.set({...WHOLE, weight: event.target.value, zoom: "", pick: ""}),
 			},
 		},
 		make("option", {value: "", text: "By time"}),
@@ -318,8 +344,8 @@ function startApp(profile) {
 						thread: "",
 						device: "",
 						stream: "",
-						kind: "all",
-						time: "",
+						kind: DEFAULTS.kind,
+						time: DEFAULTS.time,
 						idle: "",
 					}),
 			},
@@ -332,12 +358,22 @@ function startApp(profile) {
 			range = parseRange(state.time),
 			chips = [];
 
-		if (range)
+		if (range && state.time === DEFAULTS.time)
 			chips.push([
-				`${formatTime(range[1] - range[0])} from ${formatTime(range[0])} on ✕`,
-				"Show the whole run again",
+				app.timeline
+					? `steady part: ${formatTime(range[1] - range[0])}, ${plural(steps.start.length - 1 - steps.warmUp, "step")} ✕`
+					: "whole run, until the timeline is read",
+				"Show the whole run",
 				{time: ""},
 			]);
+		else if (range)
+			chips.push([
+				`${formatTime(range[1] - range[0])} from ${formatTime(range[0])} on ✕`,
+				"Show the whole run",
+				{time: ""},
+			]);
+		else if (DEFAULTS.time !== "" && !app.weight)
+			chips.push(["whole run", "Show the steady part alone", {time: DEFAULTS.time}]);
 		if (state.idle !== "")
 			chips.push([
 				`while ${clip(state.idle, 40)} was idle ✕`,
@@ -371,7 +407,7 @@ function startApp(profile) {
 			texts.push(
 				"CPU samples of the time in which the GPU was idle, each with the part in it.",
 			);
-		else if (state.time !== "")
+		else if (![DEFAULTS.time, ""].includes(state.time))
 			texts.push(
 				"Of this time alone: what lasted longer counts with the part in it. A wait is shown by " +
 					"its call, not by what ran at that time; what has no usable times is left out.",
@@ -399,7 +435,7 @@ function startApp(profile) {
 		fillTimeChips();
 		sayWhatIsLeftOut();
 		byId("no-filter").hidden = [...FILTERS, "time", "idle"].every(
-			filter => app.state[filter] === "",
+			filter => [DEFAULTS[filter], ""].includes(app.state[filter]),
 		);
 	}
 
@@ -438,7 +474,7 @@ function startApp(profile) {
 
 		if (app.weight && !fixedWeight) return app.weight.rows;
 		if (state.time === "" && state.idle === "") return profile.rows;
-		if (!timeline) return NO_ROWS;
+		if (!timeline) return state.time === DEFAULTS.time && state.idle === "" ? profile.rows : NO_ROWS;
 		const [from, to] = parseRange(state.time) ?? [timeline.from, timeline.to];
 
 		intervals = {start: [from], end: [to]};
@@ -503,7 +539,10 @@ function startApp(profile) {
 		fillWeights();
 		fillFilters();
 		fillMatched();
-		if (!old || old.view !== state.view) element.replaceChildren(views[state.view].element);
+		if (!old || old.view !== state.view) {
+			if (old) views[old.view].leave?.();
+			element.replaceChildren(views[state.view].element);
+		}
 		views[state.view].update();
 		// the element that had the focus may be gone
 		if (old && old.view !== state.view && document.activeElement === document.body)
@@ -518,7 +557,12 @@ function startApp(profile) {
 		clearTimeout(typing);
 		typing = setTimeout(() => app.set({q: event.target.value}, true), TYPING_MS);
 	});
-	byId("help-open").addEventListener("click", () => byId("help").showModal());
+	const showHelp = () => {
+		byId("help").showModal();
+		byId("help").scrollTop = 0; // the button at its end has the focus
+	};
+
+	byId("help-open").addEventListener("click", showHelp);
 	byId("skip").addEventListener("click", event => {
 		event.preventDefault(); // the address holds the state
 		element.focus();
@@ -546,13 +590,14 @@ function startApp(profile) {
 		const view = Object.keys(views)[Number(event.key) - 1];
 
 		if (event.key === "/") byId("search").focus();
-		else if (event.key === "?") byId("help").showModal();
+		else if (event.key === "?") showHelp();
 		else if (/^[1-9]$/.test(event.key) && view) app.set({view});
 		else if (!views[app.state.view].key(event)) return;
 		event.preventDefault();
 	}
 
 	app.isDark = startTheme(() => views[app.state.view].recolour());
+	views.overview = {label: "Overview", ...makeOverview(app)};
 	views.flame = {label: "Flame graph", ...makeFlameView(app)};
 	views.tables = {label: "Tables", ...makeTableView(app)};
 	if (content.timeline) views.timeline = {label: "Timeline", ...makeTimelineView(app)};
@@ -560,10 +605,8 @@ function startApp(profile) {
 	byId("help-timeline").hidden = !content.timeline;
 	if (profile.sources.length > 0) views.source = {label: "Source", ...makeSourceView(app)};
 	views.about = {label: "About", ...makeAboutView(app)};
-	const command = profile.facts.get("command"),
-		findings = makeFindings(profile);
+	const command = profile.facts.get("command");
 
-	if (findings) byId("filters").before(findings);
 	byId("command").textContent = clip(command, 300);
 	byId("shown").hidden = shownWith === "";
 	byId("shown").textContent = `with ${clip(shownWith, 200)}`;

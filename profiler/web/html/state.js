@@ -2,16 +2,18 @@
 // The state of the page, as it stands in the address behind "#": links lead to it, and the
 // browser's back button undoes its changes.
 
-// Keys and their defaults, which are left out of the address.
+// Keys and their defaults, which are left out of the address. Some are of the profile (main.js): its
+// steady part, its GPU time and the user's own code where there are such.
 export const DEFAULTS = {
-	view: "flame", // flame, tables, timeline, busy, source, about
+	view: "overview", // overview, flame, tables, timeline, busy, source, about
 	kind: "all", // all, cpu, gpu, wait, call, idle
 	weight: "", // what stacks are drawn by; time
 	order: "size", // size, name
-	inverted: "", // "1": callers inside callees
+	inverted: "", // "1": callers inside callees; "2": callers above a frame, callees below
 	bottom: "", // "1": the root at the bottom
 	my: "", // "1": others' code folded
 	zoom: "", // a node
+	pick: "", // a node: selected; else that of zoom
 	frame: "", // a frame: selected; with `inverted`, the one whose callers are shown
 	q: "", // the search
 	process: "",
@@ -31,13 +33,16 @@ export const DEFAULTS = {
 };
 
 const CHOICES = {
-	view: ["flame", "tables", "timeline", "busy", "source", "about"],
+	view: ["overview", "flame", "tables", "timeline", "busy", "source", "about"],
 	kind: ["all", "cpu", "gpu", "wait", "call", "idle"],
 	order: ["size", "name"],
-	inverted: ["", "1"],
+	inverted: ["", "1", "2"],
 	bottom: ["", "1"],
 	my: ["", "1"],
 };
+
+// What shows everything.
+export const WHOLE = {kind: "all", time: "", idle: ""};
 
 // Parses "FROM..TO" as two numbers, the smaller first; null if it is invalid.
 export function parseRange(text) {
@@ -61,7 +66,8 @@ function unescape(text) {
 
 // Returns allowed values for all keys, whatever a link says.
 export function parseState(fragment) {
-	const state = {...DEFAULTS};
+	const state = {...DEFAULTS},
+		given = new Set();
 
 	for (const part of fragment.replace(/^#/, "").split("&")) {
 		const at = part.indexOf("=");
@@ -70,11 +76,13 @@ export function parseState(fragment) {
 
 		if (!Object.hasOwn(DEFAULTS, key) || !(CHOICES[key] ?? [value]).includes(value)) continue;
 		if (key === "table" && !/^[a-z_]{1,64}$/.test(value)) continue;
-		if (["time", "window"].includes(key) && !parseRange(value)) continue;
+		if (["time", "window"].includes(key) && value !== "" && !parseRange(value)) continue;
 		state[key] = value;
+		given.add(key);
 	}
 	// weights other than time have no chosen time, and no kinds
-	if (state.time + state.idle !== "" || state.kind !== "all") state.weight = "";
+	if (["time", "idle", "kind"].some(key => given.has(key) && state[key] !== WHOLE[key])) state.weight = "";
+	if (state.weight !== "") Object.assign(state, WHOLE);
 	return state;
 }
 

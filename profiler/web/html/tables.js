@@ -107,6 +107,27 @@ export function tableGpuWork(profile, tree, kinds, passes, kind) {
 	return [...sums.values()];
 }
 
+// Sums up GPU work by the innermost frame of a kind that is around it: "layer", "operator".
+export function tableInnermost(profile, tree, kinds, passes, kind) {
+	const {rows} = profile,
+		inner = new Int32Array(tree.count).fill(-1), // by node
+		sums = new Map();
+
+	for (let i = 1; i < tree.count; i++)
+		inner[i] = isKind(kinds[tree.frame[i]], kind) ? tree.frame[i] : inner[tree.parent[i]];
+	for (let i = 0; i < rows.count; i++) {
+		const frame = inner[rows.stack[i]];
+
+		if (!passes[i] || rows.kind[i] !== ROW_GPU || frame < 0) continue;
+		const sum = sums.get(frame) ?? {frame, operations: 0, ns: 0};
+
+		sum.operations += rows.operations[i];
+		sum.ns += rows.ns[i];
+		sums.set(frame, sum);
+	}
+	return [...sums.values()];
+}
+
 // Lists functions. Waiting time is no function's own: its stack ends where the work that ran was
 // launched.
 export function tableFunctions(kinds, sums) {

@@ -25,7 +25,7 @@ import {
 	textOn,
 } from "./draw.js";
 import {fact, placeOfFrame} from "./details.js";
-import {formatRange, parseRange} from "./state.js";
+import {DEFAULTS, formatRange, parseRange} from "./state.js";
 import {SPAN_CALL, SPAN_LAUNCH, SPAN_OPERATION, SPAN_WAIT, operationsOf} from "./timeline.js";
 import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep} from "./spans.js";
 import {makeMeasure} from "./slices.js";
@@ -172,7 +172,7 @@ export function makeTimelineView(app) {
 		const passes = placesThatPass(app.profile, state);
 		const isShown = track =>
 			track.places.some(place => passes[place < 0 ? places.count : place] === 1) &&
-			(state.kind === "all" ||
+			([DEFAULTS.kind, "all"].includes(state.kind) ||
 				track.type === "calls" ||
 				track.type === "nvtx" ||
 				TRACK_KINDS[track.type] === state.kind);

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+// Draws a graph of frames on a canvas, and finds the box under the pointer. The view around it decides
+// what is selected and what is zoomed.
+import {make} from "./dom.js";
+import {cut, formatShare, plural} from "./format.js";
+import {KINDS, isKind} from "./kinds.js";
+import {cutName} from "./names.js";
+import {
+	BOX_COLOURS,
+	DIM,
+	ROWS_MAX,
+	SMALLEST,
+	ancestor,
+	boxAt,
+	faintTextOn,
+	indexRows,
+	layOut,
+	makeTextWidth,
+	mixColours,
+	placeTip,
+	prepareCanvas,
+	shadeOf,
+	shiftColour,
+	textOn,
+} from "./draw.js";
+
+const ROW = 20,
+	PADDING = 5;
+const CLICK_DISTANCE = 5; // pixels that a pointer may move in a click
+
+// `hooks`: {select(node), zoom(node), isClosed(node), nameOf(node)}; `isUp`: true while the root is
+// at the bottom; `skipped()`: rows at the root that are not shown.
+export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
+	const {frames} = app.profile;
+	const canvas = make("canvas", {
+		tabindex: "0",
+		role: "application",
+		"aria-label": `${label}: arrow keys move from box to box, Enter zooms in, Escape zooms out`,
+		"aria-describedby": "details",
+	});
+	const sheet = make("div", {class: "sheet"}, canvas);
+	const element = make("div", {class: "graph"}, sheet);
+	const tip = make("div", {class: "tip", hidden: true});
+	const context = canvas.getContext("2d");
+	const textWidth = makeTextWidth(context),
+		colours = new Map();
+	let graph = null,
+		graphKey = "",
+		zoom = 0,
+		selected = 0,
+		hover = 0,
+		top = 0,
+		from = 0,
+		to = 0;
+	let boxes = [],
+		rows = [],
+		layoutKey = "",
+		below = "",
+		drawing = false,
+		pointerAt = null; // the last event of a pointer that is over the canvas
+
+	// Shows a graph; `key` tells it from others. Rows stay where they are.
+	function show(next, key, zoomed, picked) {
+		if (key !== graphKey) {
+			graph = next;
+			graphKey = key;
+			layoutKey = "";
+		}
+		selected = picked;
+		if (zoomed !== zoom || layoutKey === "") {
+			zoom = zoomed;
+			resetRange();
+		}
+		lay();
+	}
+
+	function resetRange() {
+		top = ancestor(graph, zoom, graph.depth[zoom] <= ROWS_MAX ? graph.depth[zoom] : ROWS_MAX);
+		from = graph.start[zoom];
+		to = from + graph.total[zoom];
+		layoutKey = "";
+	}
+
+	// ---- layout ----
+
+	function lay() {
+		const width = element.clientWidth,
+			isWhole = app.matches !== null || app.state.frame !== "",
+			key = [graphKey, width, from, to, zoom, isWhole].join("|");
+
+		if (width === 0 || !graph) return;
+		if (key !== layoutKey) {
+			const depth = graph.depth[zoom] - graph.depth[top] + ROWS_MAX,
+				laid = layOut(graph, top, from, to, width, depth, hooks.isClosed);
+
+			boxes = laid.boxes;
+			rows = indexRows(boxes);
+			layoutKey = key;
+			below = sayBelow(laid);
+		}
+		const place = element.scrollTop,
+			isNew = sheet.style.height === "";
+
+		sheet.style.height = `${height()}px`;
+		element.scrollTop = isNew && isUp() ? height() : place;
+		draw();
+		pointAgain();
+	}
+
+	const height = () => Math.max((rows.length - skipped()) * ROW, element.clientHeight);
+
+	// Tells what is not drawn.
+	function sayBelow({hidden, narrow}) {
+		const outer = graph.depth[top],
+			them = count => (count === 1 ? "it" : "them"),
+			texts = [];
+
+		if (outer > 0)
+			texts.push(`${plural(outer, "frame")} further out: zoom out to see ${them(outer)}`);
+		if (hidden > 0)
+			texts.push(
+				graph.isEndless
+					? "more further in: zoom in to see them"
+					: `${plural(hidden, "level")} further in: zoom in to see ${them(hidden)}`,
+			);
+		if (narrow.count > 0)
+			texts.push(
+				`${plural(narrow.count, "frame")} narrower than ${SMALLEST} pixels: ` +
+					`${app.amount(narrow.part)}, zoom in to see ${them(narrow.count)}`,
+			);
+		return texts.join(" · ");
+	}
+
+	const rowTop = row => (isUp() ? height() - (row - skipped() + 1) * ROW : (row - skipped()) * ROW);
+	const rowAt = y => Math.floor((isUp() ? height() - 1 - y : y) / ROW) + skipped();
+
+	// ---- drawing ----
+
+	function colourOf(frame) {
+		let colour = colours.get(frame);
+
+		if (!colour) {
+			const fill = shiftColour(
+				app.colour(KINDS[app.kinds[frame]]),
+				(shadeOf(frames.name[frame]) - 0.5) * 0.22,
+			);
+
+			colour = {fill, text: textOn(fill)};
+			colours.set(frame, colour);
+		}
+		return colour;
+	}
+
+	function drawBox(box, y, style) {
+		const frame = box.node > 0 ? graph.frame[box.node] : -1;
+		const dim =
+			frame >= 0 && (app.matches ? !app.matches[frame] : style.frame >= 0 && frame !== style.frame);
+		const width = Math.max(box.width - (box.width > 3 ? 1 : 0), 0.5);
+
+		context.globalAlpha = box.node < 0 ? DIM : 1;
+		const colour =
+			frame >= 0
+				? colourOf(frame)
+				: {fill: box.node < 0 ? style.small : style.root, text: style.text};
+		const fill = dim ? mixColours(colour.fill, style.page, DIM) : colour.fill;
+
+		context.fillStyle = fill;
+		context.fillRect(box.x, y, width, ROW - 1);
+		if (box.node >= 0 && box.width > 20) {
+			const text = cutName(
+				hooks.nameOf(box.node),
+				name => textWidth(name) <= box.width - 2 * PADDING,
+				frame >= 0 && isKind(app.kinds[frame], "layer"),
+			);
+
+			context.fillStyle = dim ? faintTextOn(fill) : colour.text;
+			if (text) context.fillText(text, box.x + PADDING, y + ROW / 2);
+		}
+		context.globalAlpha = 1;
+	}
+
+	function outline(box, y, colour, thickness) {
+		context.strokeStyle = colour;
+		context.lineWidth = thickness;
+		context.strokeRect(
+			box.x + thickness / 2,
+			y + thickness / 2,
+			Math.max(box.width - 1 - thickness, 1),
+			ROW - 1 - thickness,
+		);
+	}
+
+	function drawNow() {
+		drawing = false;
+		const width = element.clientWidth,
+			seen = element.clientHeight;
+
+		if (!graph || width === 0 || seen === 0) return;
+		prepareCanvas(canvas, width, seen);
+		const style = {
+			...BOX_COLOURS[app.isDark() ? "dark" : "light"],
+			frame: app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -1,
+		};
+		const scroll = element.scrollTop,
+			[a, b] = [rowAt(scroll), rowAt(scroll + seen)].sort((x, y) => x - y);
+
+		for (let row = Math.max(a, skipped()); row <= b; row++) {
+			const y = rowTop(row) - scroll;
+
+			for (const box of rows[row] ?? []) {
+				drawBox(box, y, style);
+				if (box.node > 0 && graph.frame[box.node] === style.frame)
+					outline(box, y, style.strong, 1.5);
+				if (box.node >= 0 && box.node === selected && (selected > 0 || document.activeElement === canvas))
+					outline(box, y, style.strong, 2);
+				else if (box.node > 0 && box.node === hover) outline(box, y, style.strong, 1);
+			}
+		}
+		if (graph.total[0] === 0) {
+			context.fillStyle = style.text;
+			context.fillText(app.whyNothing(), 14, ROW * 2.5);
+		}
+	}
+
+	function draw() {
+		if (!drawing) requestAnimationFrame(drawNow);
+		drawing = true;
+	}
+
+	// ---- pointer ----
+
+	function point(node, event) {
+		if (node !== hover) {
+			hover = node;
+			draw();
+		}
+		tip.hidden = !(hover > 0) || event.pointerType === "touch";
+		if (tip.hidden) return;
+		const frame = graph.frame[hover];
+
+		tip.replaceChildren(
+			make("b", {text: cut(frames.shortName[frame] || frames.name[frame], 200)}),
+			make("span", {
+				text: [
+					`${app.amount(graph.total[hover])} · ${formatShare(graph.total[hover], graph.total[0])}`,
+					graph.own[hover] > 0 && graph.own[hover] < graph.total[hover]
+						? `own ${app.amount(graph.own[hover])}`
+						: "",
+					KINDS[app.kinds[frame]].label,
+				]
+					.filter(text => text !== "")
+					.join(" · "),
+			}),
+		);
+		placeTip(tip, event);
+	}
+
+	// Finds what is under a pointer at rest once the picture has changed.
+	function pointAgain() {
+		if (pointerAt && pointers.size === 0) point(Math.max(nodeUnder(pointerAt), 0), pointerAt);
+	}
+
+	function leave() {
+		pointerAt = null;
+		tip.hidden = true;
+		if (hover > 0) draw();
+		hover = 0;
+	}
+
+	function stretch(factor, x = element.clientWidth / 2) {
+		const width = element.clientWidth,
+			all = graph.total[top];
+		const at = from + ((to - from) * x) / width;
+		const span = Math.min(Math.max((to - from) * factor, graph.total[0] * 1e-9, 1), all);
+
+		setRange(at - (span * x) / width, span);
+	}
+
+	function setRange(start, span) {
+		const low = graph.start[top],
+			high = low + graph.total[top];
+
+		from = Math.min(Math.max(start, low), high - span);
+		to = from + span;
+		lay();
+	}
+
+	const pointers = new Map();
+	let moved = false;
+
+	function nodeUnder(event) {
+		const area = canvas.getBoundingClientRect();
+		const row = rowAt(event.clientY - area.top + element.scrollTop);
+		const box = row < skipped() ? null : boxAt(rows, row, event.clientX - area.left);
+
+		return box ? box.node : -1;
+	}
+
+	canvas.addEventListener("pointerdown", event => {
+		const {clientX: x, clientY: y} = event;
+
+		pointers.set(event.pointerId, {x, y, startX: x, startY: y});
+		if (pointers.size === 1) moved = false;
+	});
+	canvas.addEventListener("pointermove", event => {
+		const pointer = pointers.get(event.pointerId);
+
+		if (!pointer) {
+			pointerAt = event;
+			point(Math.max(nodeUnder(event), 0), event);
+			return;
+		}
+		const last = {...pointer};
+
+		pointer.x = event.clientX;
+		pointer.y = event.clientY;
+		if (pointers.size === 2) {
+			const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
+			const before = Math.abs(last.x - other.x),
+				after = Math.abs(pointer.x - other.x);
+
+			moved = true;
+			if (before > 8 && after > 8)
+				stretch(
+					before / after,
+					(pointer.x + other.x) / 2 - canvas.getBoundingClientRect().left,
+				);
+		} else if (moved || Math.abs(pointer.x - pointer.startX) > CLICK_DISTANCE) {
+			if (!moved) canvas.setPointerCapture(event.pointerId);
+			moved = true;
+			tip.hidden = true;
+			canvas.classList.add("dragged");
+			setRange(from - ((pointer.x - last.x) * (to - from)) / element.clientWidth, to - from);
+		}
+	});
+	const release = event => {
+		const wasDown = pointers.delete(event.pointerId);
+
+		canvas.classList.remove("dragged");
+		if (!wasDown || event.type !== "pointerup" || moved || event.button !== 0) return;
+		const node = nodeUnder(event);
+
+		if (node < 0) return;
+		if (event.pointerType === "touch" && node === selected) hooks.zoom(node);
+		else hooks.select(node);
+	};
+	canvas.addEventListener("pointerup", release);
+	canvas.addEventListener("pointercancel", release);
+	canvas.addEventListener("dblclick", () => hooks.zoom(selected));
+	canvas.addEventListener("pointerleave", leave);
+	canvas.addEventListener(
+		"wheel",
+		event => {
+			if (event.ctrlKey || event.metaKey) {
+				event.preventDefault();
+				stretch(
+					Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120),
+					event.clientX - canvas.getBoundingClientRect().left,
+				);
+			} else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+				event.preventDefault();
+				setRange(
+					from + ((event.deltaX || event.deltaY) * (to - from)) / element.clientWidth,
+					to - from,
+				);
+			}
+		},
+		{passive: false},
+	);
+	canvas.addEventListener("focus", draw);
+	canvas.addEventListener("blur", draw);
+	element.addEventListener("scroll", () => {
+		draw();
+		pointAgain();
+	});
+	new ResizeObserver(() => graph && lay()).observe(element);
+
+	return {
+		element,
+		tip,
+		show,
+		stretch,
+		leave,
+		below: () => below,
+		// Returns the pixels that all rows take.
+		needs: () => (rows.length - skipped()) * ROW,
+		// Shows all of the zoomed box again. Returns false if nothing else was shown.
+		fit() {
+			const wasCut = from !== graph.start[zoom] || to !== from + graph.total[zoom];
+
+			if (wasCut) resetRange();
+			if (wasCut) lay();
+			return wasCut;
+		},
+		reveal(node) {
+			const y = rowTop(graph.depth[node] - graph.depth[top]);
+
+			if (y < element.scrollTop) element.scrollTop = y;
+			else if (y + ROW > element.scrollTop + element.clientHeight)
+				element.scrollTop = y + ROW - element.clientHeight;
+		},
+		// Returns true if the level of a node is drawn.
+		reaches: node => graph.depth[node] < graph.depth[zoom] + ROWS_MAX,
+		toRoot() {
+			element.scrollTop = isUp() ? height() : 0;
+		},
+		recolour() {
+			colours.clear();
+			draw();
+		},
+		// for tests: points at what a person would
+		boxes: () =>
+			boxes
+				.filter(box => box.node >= 0 && box.row >= skipped())
+				.map(box => ({
+					name: hooks.nameOf(box.node),
+					x: box.x,
+					width: box.width,
+					y: rowTop(box.row) - element.scrollTop,
+					total: graph.total[box.node],
+				})),
+	};
+}

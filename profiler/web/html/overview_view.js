@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// Shows what the profile says first: the verdict, what GPUs did, and what took most. Each part leads to a
+// view that is filtered for it.
+import {make, refill} from "./dom.js";
+import {clip, formatCount, formatShare, formatTime, plural} from "./format.js";
+import {ROW_CPU, ROW_GPU} from "./data.js";
+import {KINDS} from "./kinds.js";
+import {DEFAULTS, formatRange, parseRange} from "./state.js";
+import {rowsThatPass, weigh} from "./tree.js";
+import {sumFrames, tableFunctions, tableGpuWork, tableInnermost, tableLaunchSites} from "./tables.js";
+import {busyColumns} from "./busy.js";
+import {makeMeasure} from "./slices.js";
+import {prepareCanvas} from "./draw.js";
+
+const FINDINGS = 6, // besides the verdict
+	ROWS = 6, // of a list
+	STRIPS = 4, // GPUs
+	STRIP_HEIGHT = 46,
+	STEPS_DRAWN = 400;
+
+// Kinds of frames whose colours stand for what a GPU did, by word of the table gpu_time; others are idle.
+const USE_KINDS = {computing: "gpu", exposed_copies: "copy"};
+
+const kindOf = word => KINDS.find(kind => kind.word === word);
+
+// Reads a table of the profile: a list of objects by label, empty if there is none.
+export function readFigure(profile, key) {
+	const figure = (profile.figures ?? []).find(table => table.key === key);
+
+	return (figure?.rows ?? []).map(row =>
+		Object.fromEntries(figure.columns.map(({label}, i) => [label, row[i]])),
+	);
+}
+
+export function makeOverview(app) {
+	const {profile} = app,
+		{frames} = profile;
+	const element = make("section", {class: "view overview", "aria-label": "Overview", tabindex: "0"});
+	const strips = make("div", {class: "strips"});
+	let shownKey = "";
+
+	// ---- the verdict ----
+
+	// Leads to where a finding is: to its time.
+	function goTo({Finding: kind, From: from, To: to}) {
+		const range = formatRange(from, to);
+
+		if (!app.content.timeline || !(to > from)) app.set({view: "flame"});
+		else if (kind === "start_up") app.set({view: "flame", kind: "all", time: range});
+		else app.set({view: "timeline", window: range});
+	}
+
+	function makeVerdict() {
+		const [verdict, ...others] = readFigure(profile, "findings");
+		const title = ({Certainty: certainty, Next: next}) =>
+			[certainty, next].filter(text => text !== "").join("; next: ");
+
+		if (!verdict) return null;
+		return make(
+			"section",
+			{id: "findings"},
+			make("h2", {text: verdict.Claim, title: title(verdict)}),
+			make(
+				"ul",
+				{},
+				...others.slice(0, FINDINGS).map(finding =>
+					make(
+						"li",
+						{},
+						finding.To > finding.From
+							? make("button", {
+									type: "button",
+									class: "link",
+									text: finding.Claim,
+									title: title(finding),
+									on: {click: () => goTo(finding)},
+								})
+							: make("span", {text: finding.Claim, title: title(finding)}),
+					),
+				),
+			),
+		);
+	}
+
+	// ---- what GPUs did ----
+
+	// Draws the uses of one GPU as a bar, and lists them.
+	function makeUse(device, uses, isSteady) {
+		const [part, share] = isSteady ? ["Steady part", "Share"] : ["Whole run", "Share of run"],
+			present = uses.filter(use => use[part] > 0),
+			bar = make("div", {class: "use-bar", "aria-hidden": "true"}),
+			all = present.reduce((sum, use) => sum + use[part], 0);
+		const swatch = (element, i) => {
+			const word = USE_KINDS[present[i].Use],
+				colour = app.colour(kindOf(word ?? "idle"));
+
+			// what is idle differs in density
+			element.style.background = word
+				? colour
+				: `repeating-linear-gradient(${45 + 45 * i}deg, ${colour} 0 ${2 + i}px, var(--page) ${2 + i}px ${4 + 2 * i}px)`;
+			return element;
+		};
+
+		bar.append(
+			...present.map((use, i) => {
+				const piece = swatch(make("i"), i);
+
+				piece.style.flexGrow = use[part] / all;
+				return piece;
+			}),
+		);
+		return make(
+			"section",
+			{},
+			make("h3", {text: `What ${device} did, ${isSteady ? "in the steady part" : "in the whole run"}`}),
+			bar,
+			make(
+				"ul",
+				{class: "uses"},
+				...present.map((use, i) =>
+					make(
+						"li",
+						{},
+						swatch(make("i"), i),
+						make("button", {
+							type: "button",
+							class: "link",
+							text: use["What the GPU did"],
+							on: {
+								click: () =>
+									app.set(
+										USE_KINDS[use.Use]
+											? {view: "flame", kind: "gpu", device}
+											: {view: "tables", table: "idle_causes", sort: ""},
+									),
+							},
+						}),
+						make("span", {text: `${formatTime(use[part])} · ${(use[share] / 10).toFixed(1)} %`}),
+					),
+				),
+			),
+		);
+	}
+
+	function makeUses() {
+		const rows = readFigure(profile, "gpu_time"),
+			devices = [...new Set(rows.map(row => row.GPU))].slice(0, STRIPS),
+			isSteady = app.state.time !== "" && app.state.time === DEFAULTS.time;
+
+		return devices.map(device =>
+			makeUse(device, rows.filter(row => row.GPU === device), isSteady),
+		);
+	}
+
+	// ---- strips: how busy each GPU was, with steps ----
+
+	function drawStrip(canvas, device, from, to) {
+		const width = canvas.parentElement.clientWidth,
+			context = prepareCanvas(canvas, width, STRIP_HEIGHT),
+			columns = busyColumns(makeMeasure(app.busyOf(device)), from, to, width),
+			{start} = profile.steps,
+			step = Math.ceil(start.length / STEPS_DRAWN);
+
+		context.fillStyle = app.colour(kindOf("gpu"));
+		columns.forEach((share, x) => {
+			const height = share > 0 ? Math.max(share * (STRIP_HEIGHT - 6), 1) : 0;
+
+			context.fillRect(x, STRIP_HEIGHT - height, 1, height);
+		});
+		context.fillStyle = app.isDark() ? "#ffffff" : "#111111";
+		for (let i = 0; i < start.length; i += step) {
+			const x = ((start[i] - from) / (to - from)) * width;
+
+			if (x >= 0 && x < width) context.fillRect(Math.floor(x), 0, 1, 5);
+		}
+	}
+
+	function fillStrips() {
+		if (!app.timeline) {
+			strips.replaceChildren(make("p", {class: "faint", text: app.timelineStatus}));
+			return;
+		}
+		const [from, to] = parseRange(app.state.time) ?? [app.timeline.runFrom, app.timeline.runTo],
+			devices = app.devices().slice(0, STRIPS);
+		const canvases = devices.map(device =>
+			make("canvas", {
+				title: "Show this in the timeline",
+				"aria-label": `How busy ${device} was`,
+				role: "img",
+				on: {
+					click: event => {
+						const at = from + ((to - from) * event.offsetX) / event.target.clientWidth,
+							half = (to - from) / 20;
+
+						app.set({view: "timeline", window: formatRange(Math.max(at - half, 0), at + half)});
+					},
+				},
+			}),
+		);
+
+		strips.replaceChildren(
+			...canvases.map((canvas, i) =>
+				make(
+					"figure",
+					{},
+					make("figcaption", {
+						text:
+							`${devices[i]}: how busy it was, from ${formatTime(from)} to ${formatTime(to)}` +
+							(profile.steps.start.length > 0 ? "; marks are steps" : ""),
+					}),
+					canvas,
+				),
+			),
+		);
+		if (to > from && strips.clientWidth > 0)
+			canvases.forEach((canvas, i) => drawStrip(canvas, devices[i], from, to));
+	}
+
+	// ---- lists ----
+
+	// Makes a list of what took most: [{frame, ns, operations, name, act}]. `table` has all of it. Without
+	// `act` a row leads to the sandwich of its frame.
+	function makeList(title, table, rows, whole, hint) {
+		if (rows.length === 0) return null;
+		rows.sort((a, b) => b.ns - a.ns);
+		return make(
+			"section",
+			{},
+			make(
+				"h3",
+				{},
+				make("button", {
+					type: "button",
+					class: "link",
+					text: title,
+					title: `${hint}; all of them`,
+					on: {click: () => app.set({view: "tables", table, sort: ""})},
+				}),
+			),
+			make(
+				"ol",
+				{class: "top"},
+				...rows.slice(0, ROWS).map(({frame, ns, operations, name, act}) => {
+					const bar = make("b", {"aria-hidden": "true"}),
+						swatch = make("i", {title: KINDS[app.kinds[frame]].label});
+
+					bar.style.width = `calc((100% - 18px) * ${whole > 0 ? ns / whole : 0})`;
+					swatch.style.backgroundColor = app.colour(KINDS[app.kinds[frame]]);
+					return make(
+						"li",
+						{},
+						swatch,
+						make("button", {
+							type: "button",
+							class: "link name",
+							text: clip(name ?? (frames.shortName[frame] || frames.name[frame]), 200).replace(/^\[GPU_Kernel\](?=.)/, ""),
+							title: name ?? `${clip(frames.name[frame], 1000)}\nIts callers and callees`,
+							on: {click: act ?? (() => app.openFrame(frame))},
+						}),
+						make("span", {
+							text: `${app.amount(ns)} · ${formatShare(ns, whole)}`,
+							title: operations > 0 ? plural(operations, "operation") : null,
+						}),
+						bar,
+					);
+				}),
+			),
+		);
+	}
+
+	// Sums up layers whose paths differ in numbers only: [blocks.*.mlp]. Such a row leads to a search.
+	function sumKinds(layers) {
+		const kinds = new Map();
+
+		for (const {frame, ns, operations} of layers) {
+			const name = frames.name[frame].replace(/\d+/g, "*"),
+				kind = kinds.get(name) ?? {frame, ns: 0, operations: 0, name};
+
+			kind.ns += ns;
+			kind.operations += operations;
+			kind.act = () => {
+				const pattern = name.replace(/[^\w*]/g, "\\$&").replaceAll("*", "\\d+");
+
+				app.set({view: "flame", q: `^${pattern}$`});
+			};
+			kinds.set(name, kind);
+		}
+		return [...kinds.values()];
+	}
+
+	function makeLists() {
+		const {shown, tree, kinds, state} = app,
+			gpu = rowsThatPass(shown, state, [ROW_GPU]),
+			cpu = rowsThatPass(shown, state, [ROW_CPU]),
+			ofRows = passes => shown.rows.ns.reduce((sum, ns, i) => sum + (passes[i] ? ns : 0), 0),
+			gpuNs = ofRows(gpu),
+			cpuNs = ofRows(cpu);
+		const onCpu =
+			cpuNs > 0
+				? tableFunctions(kinds, sumFrames(tree, weigh(shown, tree, cpu), frames.count, app.spinning))
+						.map(({frame, own}) => ({frame, ns: own}))
+						.filter(({ns}) => ns > 0)
+				: [];
+		const innermost = kind => tableInnermost(shown, tree, kinds, gpu, kind);
+
+		return [
+			makeList("GPU kernels", "kernels", tableGpuWork(shown, tree, kinds, gpu, "gpu"), gpuNs, "GPU time"),
+			makeList("Layers", "layer_kinds", sumKinds(innermost("layer")), gpuNs, "GPU time by innermost layer"),
+			makeList("Operators", "operators", innermost("operator"), gpuNs, "GPU time by innermost operator"),
+			makeList("Launched by", "sites", tableLaunchSites(shown, gpu), gpuNs, "GPU time by the function that launched it"),
+			makeList("On the CPU", "functions", onCpu, cpuNs, "CPU time in the function itself"),
+		];
+	}
+
+	function makeIdle() {
+		const rows = readFigure(profile, "idle_causes").slice(0, ROWS);
+
+		if (rows.length === 0) return null;
+		return make(
+			"section",
+			{},
+			make("h3", {text: "Why GPUs were idle, in the steady part"}),
+			make(
+				"ol",
+				{class: "top"},
+				...rows.map(row =>
+					make(
+						"li",
+						{},
+						make("button", {
+							type: "button",
+							class: "link",
+							text: `${row.Cause.replaceAll("_", " ")}${row.Function ? `: ${clip(row.Function, 160)}` : ""}`,
+							title: `${plural(row.Gaps, "gap")}, the longest ${formatTime(row.Longest)}: in the timeline`,
+							on: {
+								click: () =>
+									app.set({
+										view: "timeline",
+										window: formatRange(Math.max(row.At - 2 * row.Longest, 0), row.At + 3 * row.Longest),
+									}),
+							},
+						}),
+						make("span", {text: `${formatTime(row.Time)} · ${(row.Share / 10).toFixed(1)} %`}),
+					),
+				),
+			),
+		);
+	}
+
+	function makeLosses() {
+		const count = profile.losses.length;
+
+		return make(
+			"p",
+			{class: "faint"},
+			make("button", {
+				type: "button",
+				class: "link",
+				text: count === 0 ? "Complete: nothing was lost." : `Lost or incomplete: ${profile.losses.map(([what, n]) => `${formatCount(n)} ${what}`).join("; ")}`,
+				on: {click: () => app.set({view: "about"})},
+			}),
+		);
+	}
+
+	function update() {
+		const key = [app.filterKey, app.timelineStatus, app.isDark()].join("|");
+
+		if (key === shownKey && element.clientWidth > 0) return;
+		shownKey = key;
+		refill(
+			element,
+			make(
+				"div",
+				{class: "overview-body"},
+				...[
+					makeVerdict(),
+					...makeUses(),
+					app.content.timeline && app.content.gpu ? strips : null,
+					make("div", {class: "lists"}, ...makeLists(), makeIdle()),
+					makeLosses(),
+				].filter(part => part !== null),
+			),
+		);
+		if (app.content.timeline && app.content.gpu) fillStrips();
+	}
+
+	new ResizeObserver(() => strips.isConnected && fillStrips()).observe(element);
+	return {
+		element,
+		update,
+		key: () => false,
+		recolour() {
+			shownKey = "";
+			update();
+		},
+	};
+}
