@@ -648,7 +648,7 @@ test("tables: functions, kernels, launch sites", () => {
 		named(tableGpuWork(profile, tree, kinds, passes, "copy"), "[GPU_Memcpy HtoD]").bytes,
 		800,
 	);
-	const sites = tableLaunchSites(profile, passes);
+	const sites = tableLaunchSites(profile, tree, passes);
 
 	assert.deepEqual(
 		sites.map(site => [profile.frames.name[site.frame], site.ns, site.operations]).sort(),

@@ -3,8 +3,8 @@
 // view that is filtered for it.
 import {make, refill} from "./dom.js";
 import {clip, formatCount, formatShare, formatTime, plural} from "./format.js";
-import {ROW_CPU, ROW_GPU} from "./data.js";
-import {KINDS} from "./kinds.js";
+import {ROLE_OWN, ROW_CPU, ROW_GPU} from "./data.js";
+import {KINDS, isKind} from "./kinds.js";
 import {DEFAULTS, formatRange, parseRange} from "./state.js";
 import {rowsThatPass, weigh} from "./tree.js";
 import {sumFrames, tableFunctions, tableGpuWork, tableInnermost, tableLaunchSites} from "./tables.js";
@@ -97,7 +97,7 @@ export function makeOverview(app) {
 			// what is idle differs in density
 			element.style.background = word
 				? colour
-				: `repeating-linear-gradient(${45 + 45 * i}deg, ${colour} 0 ${2 + i}px, var(--page) ${2 + i}px ${4 + 2 * i}px)`;
+				: `repeating-linear-gradient(${45 + 45 * i}deg, ${colour} 0 ${2 + (i % 3)}px, var(--page) ${2 + (i % 3)}px ${5 + (i % 3)}px)`;
 			return element;
 		};
 
@@ -301,16 +301,26 @@ export function makeOverview(app) {
 						.map(({frame, own}) => ({frame, ns: own}))
 						.filter(({ns}) => ns > 0)
 				: [];
-		const innermost = kind => tableInnermost(shown, tree, kinds, gpu, kind);
+		const innermost = word => tableInnermost(shown, tree, gpu, frame => isKind(kinds[frame], word));
+		// by the user's own functions, where there are such
+		const isOwn = frame => frames.role[frame] === ROLE_OWN && isKind(kinds[frame], "native", "python", "jit");
+		const sites =
+			state.my === ""
+				? tableLaunchSites(shown, tree, gpu)
+				: tableInnermost(shown, tree, gpu, isOwn, shown.stacks.site);
 
 		return [
 			makeList("GPU kernels", "kernels", tableGpuWork(shown, tree, kinds, gpu, "gpu"), gpuNs, "GPU time"),
 			makeList("Layers", "layer_kinds", sumKinds(innermost("layer")), gpuNs, "GPU time by innermost layer"),
 			makeList("Operators", "operators", innermost("operator"), gpuNs, "GPU time by innermost operator"),
-			makeList("Launched by", "sites", tableLaunchSites(shown, gpu), gpuNs, "GPU time by the function that launched it"),
+			makeList("Launched by", "sites", sites, gpuNs, "GPU time by the function that launched it"),
 			makeList("On the CPU", "functions", onCpu, cpuNs, "CPU time in the function itself"),
 		];
 	}
+
+	// Returns true if no GPU computed for half of the steady part.
+	const isMostlyIdle = () =>
+		readFigure(profile, "gpu_time").every(row => row.Use !== "computing" || row.Share < 500);
 
 	function makeIdle() {
 		const rows = readFigure(profile, "idle_causes").slice(0, ROWS);
@@ -376,7 +386,7 @@ export function makeOverview(app) {
 					makeVerdict(),
 					...makeUses(),
 					app.content.timeline && app.content.gpu ? strips : null,
-					make("div", {class: "lists"}, ...makeLists(), makeIdle()),
+					make("div", {class: "lists"}, ...(isMostlyIdle() ? [makeIdle(), ...makeLists()] : [...makeLists(), makeIdle()])),
 					makeLosses(),
 				].filter(part => part !== null),
 			),

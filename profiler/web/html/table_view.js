@@ -203,7 +203,7 @@ export function makeTableView(app) {
 				bytes("bytes", "Bytes"),
 				share("ns"),
 			],
-			rows: () => tableLaunchSites(app.shown, app.passes),
+			rows: () => tableLaunchSites(app.shown, app.tree, app.passes),
 			none: "Nothing was launched",
 		},
 		threads: {

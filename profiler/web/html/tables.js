@@ -107,22 +107,26 @@ export function tableGpuWork(profile, tree, kinds, passes, kind) {
 	return [...sums.values()];
 }
 
-// Sums up GPU work by the innermost frame of a kind that is around it: "layer", "operator".
-export function tableInnermost(profile, tree, kinds, passes, kind) {
+// Sums up GPU work by the innermost frame around it that is wanted (by frame), else by that of `otherwise`
+// (by stack; null: such work is left out).
+export function tableInnermost(profile, tree, passes, isWanted, otherwise = null) {
 	const {rows} = profile,
 		inner = new Int32Array(tree.count).fill(-1), // by node
 		sums = new Map();
 
 	for (let i = 1; i < tree.count; i++)
-		inner[i] = isKind(kinds[tree.frame[i]], kind) ? tree.frame[i] : inner[tree.parent[i]];
+		inner[i] = isWanted(tree.frame[i]) ? tree.frame[i] : inner[tree.parent[i]];
 	for (let i = 0; i < rows.count; i++) {
-		const frame = inner[rows.stack[i]];
+		if (!passes[i] || rows.kind[i] !== ROW_GPU) continue;
+		const at = rows.stack[i],
+			frame = inner[at] < 0 && otherwise ? otherwise[at] : inner[at];
 
-		if (!passes[i] || rows.kind[i] !== ROW_GPU || frame < 0) continue;
-		const sum = sums.get(frame) ?? {frame, operations: 0, ns: 0};
+		if (frame < 0) continue;
+		const sum = sums.get(frame) ?? {frame, operations: 0, ns: 0, bytes: 0};
 
 		sum.operations += rows.operations[i];
 		sum.ns += rows.ns[i];
+		sum.bytes += rows.bytes[i];
 		sums.set(frame, sum);
 	}
 	return [...sums.values()];
@@ -150,23 +154,8 @@ export function tableFunctions(kinds, sums) {
 }
 
 // Sums up GPU work by the function that launched it, which the data has for each stack.
-export function tableLaunchSites(profile, passes) {
-	const {rows, stacks} = profile,
-		sites = new Map();
-
-	for (let i = 0; i < rows.count; i++) {
-		if (!passes[i] || rows.kind[i] !== ROW_GPU) continue;
-		const frame = stacks.site[rows.stack[i]];
-
-		if (frame < 0) continue;
-		const site = sites.get(frame) ?? {frame, operations: 0, ns: 0, bytes: 0};
-
-		site.operations += rows.operations[i];
-		site.ns += rows.ns[i];
-		site.bytes += rows.bytes[i];
-		sites.set(frame, site);
-	}
-	return [...sites.values()];
+export function tableLaunchSites(profile, tree, passes) {
+	return tableInnermost(profile, tree, passes, () => false, profile.stacks.site);
 }
 
 function addRow(sums, key, make, rows, i) {
