@@ -226,6 +226,20 @@ static bool begins_with_one_stack(const struct result *result)
 	return is_one && launches == FIRST_LAUNCHES;
 }
 
+/*
+ * Leaves out allocations. They come and go as a program's caches fill, and would be taken for the
+ * begins of steps.
+ */
+static void leave_out_allocations(struct launch_schedule *launches)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < launches->count; i++)
+		if (!launches->tokens.list[launches->list[i].token].allocates)
+			launches->list[kept++] = launches->list[i];
+	launches->count = kept;
+}
+
 /* Finds steps of one detail after the other. Kernels are read only if stacks tell too little. */
 static int find_by_launches(struct run_steps *steps, const struct result *result)
 {
@@ -241,6 +255,7 @@ static int find_by_launches(struct run_steps *steps, const struct result *result
 		err = launch_schedule_read(&launches, result, NULL, by_work);
 		if (err)
 			break;
+		leave_out_allocations(&launches);
 		err = find_repeated(&launches, launches.list, launches.count,
 				    by_work && !reads_once ? BY_KERNEL : BY_STACK,
 				    by_work ? BY_WAIT : BY_STACK, &single, &steps->steps);

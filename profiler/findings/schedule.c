@@ -177,6 +177,15 @@ static int read_records(const struct result *result, record_taker take, launch_t
 	return err ? err : more < 0 ? more : 0;
 }
 
+/* Returns true for a call that allocates or frees memory: "cudaHostAlloc", "cuMemFreeAsync". */
+static bool allocates(const struct result *r, uint32_t stack)
+{
+	const char *name = r->frames[r->stacks[stack].frame].name;
+
+	return stack != RESULT_ROOT && strncmp(name, "cu", 2) == 0 &&
+	       (strstr(name, "lloc") || strstr(name, "Free"));
+}
+
 /* Returns the token of a launch whose kernel is not known yet. It is looked up once for a stack. */
 static uint32_t launch_token(struct launch_reading *r, uint32_t stack)
 {
@@ -185,7 +194,8 @@ static uint32_t launch_token(struct launch_reading *r, uint32_t stack)
 			r->schedule,
 			&(struct schedule_token){.stack = r->plain[stack],
 						 .frame = SCHEDULE_NO_FRAME,
-						 .range = r->ranges ? r->ranges[stack] : 0});
+						 .range = r->ranges ? r->ranges[stack] : 0,
+						 .allocates = allocates(r->result, stack)});
 	return r->tokens[stack];
 }
 

@@ -34,6 +34,7 @@ struct schedule_token {
 	uint32_t frame;     /* the kernel; SCHEDULE_NO_FRAME: a graph, or unknown */
 	uint32_t is_waited; /* the thread waited for it at once */
 	uint32_t range;     /* the range that launch_schedule_read was told; 0 without ranges */
+	uint32_t allocates; /* the call allocates or frees memory */
 };
 #define SCHEDULE_NO_FRAME UINT32_MAX
 

@@ -120,6 +120,33 @@ static void finish(struct run *r, struct run_steps *steps)
 	made_timeline_end(&r->timeline);
 }
 
+/* A cache of host memory that fills: two of three steps allocate first. */
+static void allocations_begin_no_steps(void **state)
+{
+	struct run r;
+	struct run_steps steps;
+	uint32_t allocate, copy, launch_graph, work, kernel;
+
+	(void)state;
+	begin(&r);
+	allocate = push(&r, r.main, CLASS_API, "cudaHostAlloc");
+	copy = push(&r, r.main, CLASS_API, "cudaMemcpyAsync");
+	work = push(&r, copy, CLASS_GPU_WORK, "[GPU_Memcpy HtoD]");
+	launch_graph = push(&r, r.main, CLASS_API, "cudaGraphLaunch");
+	kernel = push(&r, launch_graph, CLASS_GPU_KERNEL, "[GPU_Kernel]step");
+	for (int i = 0; i < 30; i++) {
+		r.now_ns = (uint64_t)(i + 1) * STEP_NS - (i % 3 ? 1000 : 0);
+		if (i % 3)
+			launch(&r, allocate, allocate);
+		launch(&r, copy, work);
+		launch(&r, copy, work);
+		launch(&r, launch_graph, kernel);
+	}
+	find(&r, &steps, NULL);
+	assert_steps(&steps, 30, STEP_NS, STEP_NS);
+	finish(&r, &steps);
+}
+
 static void repeated_launches_are_steps(void **state)
 {
 	struct run r;
@@ -420,6 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(repeated_launches_are_steps),
+		cmocka_unit_test(allocations_begin_no_steps),
 		cmocka_unit_test(ranges_do_not_hide_repetition),
 		cmocka_unit_test(attempts_of_other_threads_are_no_steps),
 		cmocka_unit_test(loops_of_short_threads_are_no_steps),
