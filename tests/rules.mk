@@ -14,7 +14,7 @@ CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
 # the injection library's modules, for the unit tests; only what a test refers to is linked in
 $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
-.PHONY: test quick quick-build run-tests unit cli test-browser fuzz fuzz-build mutants programs bench bench-build test-gpu bench-gpu
+.PHONY: test quick quick-build run-tests unit cli test-browser fuzz fuzz-build mutants programs bench bench-build bench-page test-gpu bench-gpu
 
 # as many jobs as there are processors, unless told
 test: setup
@@ -244,3 +244,8 @@ bench-build: $(addprefix $(BENCH_DIR)/,pipe waits timeline findings live trace n
 run-tests: bench-build
 bench: all bench-build fake_cuda workloads
 	$(Q)tests/bench/run
+
+# make bench-page [BEFORE=FOLDER of another checkout]
+bench-page: $(BUILD)/profiler/web/page.html
+	$(Q)$(if $(BEFORE),$(MAKE) --no-print-directory -C $(BEFORE) build/profiler/web/page.html)
+	$(Q)node tests/browser/measure.mjs $(if $(BEFORE),before=$(BEFORE)) after=.
