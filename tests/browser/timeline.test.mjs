@@ -184,7 +184,7 @@ async function open(name, fragment) {
 
 const areaOf = selector =>
 	browser.evaluate(
-		`(() => { const r = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return [r.left, r.top, r.width]; })()`,
+		`(() => { const r = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()`,
 	);
 const ROWS = ".lanes canvas",
 	HEAD = "canvas.head";
@@ -321,13 +321,72 @@ test("a click says what an event is, and leads to its launch and back", async ()
 	noProblems();
 });
 
-test("hovering tells, too", async () => {
+test("hovering shows a tip alone; a click selects, and the selection stays", async () => {
+	const selected = () => texts("#span-details .name"),
+		tip = () => texts(".timeline .tip:not([hidden])");
+
 	await open("small", "#view=timeline");
+	const [, , , height] = await areaOf("#span-details");
+
 	await browser.move(...(await pointAt("softmax")));
-	await browser.until(
-		'document.querySelector("#span-details .name")?.textContent.includes("softmax")',
-	);
-	assert.match((await texts(".timeline .tip")).join(), /softmax100 µs · at 0\.700/);
+	await browser.until('document.querySelector(".timeline .tip:not([hidden])")');
+	assert.match((await tip()).join(), /softmax100 µs · at 0\.700/);
+	assert.deepEqual(await selected(), []);
+	const before = await boxes();
+
+	await browser.click(...(await pointAt("softmax")));
+	assert.match((await selected()).join(), /softmax/);
+	assert.deepEqual(await boxes(), before, "nothing moves under the pointer");
+	assert.equal((await areaOf("#span-details"))[3], height);
+	// its buttons can be reached: what is on the way there changes nothing
+	await browser.move(...(await pointAt("tokenize")));
+	await browser.until('document.querySelector(".timeline .tip").textContent.startsWith("tokenize")');
+	assert.match((await selected()).join(), /softmax/);
+	await browser.key("m");
+	assert.match(await hash(), /time=700000\.\.800000/);
+	noProblems();
+});
+
+test("after each change of the view, the tip is of what is under the pointer then", async () => {
+	await open("small", "#view=timeline&window=150000..450000");
+	const tip = async () => {
+		await boxes();
+		return texts(".timeline .tip:not([hidden]) b");
+	};
+
+	await browser.move(...(await pointAt("gemm")));
+	await browser.until('document.querySelector(".timeline .tip:not([hidden])")');
+	for (const [key, name] of [
+		["d", "softmax"],
+		["a", "gemm"],
+		["d", "softmax"],
+	]) {
+		for (let i = 0; i < 7; i++) await browser.key(key);
+		assert.deepEqual(await tip(), [name]);
+	}
+	for (let i = 0; i < 3; i++) await browser.key("d");
+	assert.deepEqual(await tip(), [], "there is nothing behind softmax");
+	// nothing is selected: keys mean what is shown
+	await browser.key("Enter");
+	await browser.key("m");
+	assert.match(await hash(), /time=7\d{5}\.\.1000000/);
+	noProblems();
+});
+
+test("a double-click zooms to what was clicked, and Back undoes it", async () => {
+	await open("small", "#view=timeline");
+	const [x, y] = await pointAt("softmax");
+
+	await browser.click(x, y);
+	await mouse("mousePressed", x, y, {clickCount: 2});
+	await mouse("mouseReleased", x, y, {clickCount: 2});
+	const [from, to] = await shown();
+
+	assert.ok(from > 650000 && from < 700000 && to > 800000 && to < 850000, `${from} ${to}`);
+	assert.match((await texts("#span-details .name")).join(), /softmax/);
+	await browser.evaluate("history.back()");
+	await browser.until("document.documentElement.app.views.timeline.window()[0] === 0");
+	assert.deepEqual(await shown(), [0, 1000000]);
 	noProblems();
 });
 

@@ -41,6 +41,7 @@ const TICK_ROOM = 120,
 	CLICK_REACH = 4, // pixels beside a span that still mean it
 	FLOWS = 200, // lines to a launch's operations
 	STACK_FRAMES = 200,
+	DOUBLE_CLICK_MS = 500,
 	ADDRESS_MS = 300; // the address follows when moving pauses
 
 const TRACK_LABELS = {nvtx: "NVTX", calls: "CUDA calls", waits: "Waiting", samples: "CPU samples"},
@@ -332,7 +333,6 @@ export function makeTimelineView(app) {
 		} else if (cursor?.lane.store === timeline.spans) {
 			cursor = null;
 		}
-		hover = null;
 	}
 
 	// ---- drawing ----
@@ -553,7 +553,7 @@ export function makeTimelineView(app) {
 		context.clip();
 		for (const row of shown) if (row.lane) drawLane(context, row.lane, row.y - top);
 		drawTimeOutside(context, width, visible);
-		drawFlows(context, hover ?? cursor);
+		drawFlows(context, cursor);
 		if (cursor) outlineSpan(context, cursor, look.outline, 2);
 		if (hover && hover.i !== cursor?.i) outlineSpan(context, hover, look.outline, 1);
 		context.restore();
@@ -563,6 +563,7 @@ export function makeTimelineView(app) {
 			context.fillText("Nothing passes the filter.", 14, 24);
 		}
 		drawHead(width);
+		pointAgain();
 	}
 
 	function drawLabels(context, shown, top, width, visible) {
@@ -842,7 +843,7 @@ export function makeTimelineView(app) {
 	}
 
 	function showDetails() {
-		const span = hover ?? cursor;
+		const span = cursor;
 
 		if (!span) {
 			refill(
@@ -860,7 +861,6 @@ export function makeTimelineView(app) {
 			);
 			return;
 		}
-		details.classList.add("used");
 		const {lane, i} = span,
 			{store} = lane,
 			frame = store.frameAt(i),
@@ -913,8 +913,8 @@ export function makeTimelineView(app) {
 		return `${clip(deviceName(track.device), 80)}, ${trackLabel(track, true, true)}`;
 	}
 
-	function showTip(event) {
-		tip.hidden = !hover || event.pointerType === "touch";
+	function showTip() {
+		tip.hidden = !hover;
 		if (tip.hidden) return;
 		const {lane, i} = hover,
 			{store} = lane,
@@ -926,7 +926,7 @@ export function makeTimelineView(app) {
 				text: `${formatTime(store.duration[i])} · at ${formatTick(store.start[i], 1, Math.max(to, 1))}`,
 			}),
 		);
-		placeTip(tip, event);
+		placeTip(tip, rest);
 	}
 
 	// ---- navigation ----
@@ -945,14 +945,18 @@ export function makeTimelineView(app) {
 		clampWindow();
 		draw();
 		clearTimeout(addressTimer);
-		addressTimer = setTimeout(() => {
-			const isWhole = from <= timeline.from && to >= timeline.to,
-				window = isWhole ? "" : formatRange(from, to);
+		addressTimer = setTimeout(keepWindow, ADDRESS_MS);
+	}
 
-			if (app.state.view !== "timeline" || window === app.state.window) return;
-			shownWindow = window;
-			app.set({window}, true);
-		}, ADDRESS_MS);
+	// Puts the window into the address; `isSmall`: Back does not lead to the one before.
+	function keepWindow(isSmall = true) {
+		const isWhole = from <= timeline.from && to >= timeline.to,
+			window = isWhole ? "" : formatRange(from, to);
+
+		clearTimeout(addressTimer);
+		if (app.state.view !== "timeline" || window === app.state.window) return;
+		shownWindow = window;
+		app.set({window}, isSmall);
 	}
 
 	function stretch(factor, x = labelWidth() + plotWidth() / 2) {
@@ -969,7 +973,9 @@ export function makeTimelineView(app) {
 		const {store} = lane,
 			span = Math.max(store.duration[i], NARROWEST / 2);
 
+		keepWindow();
 		setWindow(store.start[i] - span * 0.15, span * 1.3);
+		keepWindow(false);
 	}
 
 	// Zooms so far that a span is visible.
@@ -991,10 +997,10 @@ export function makeTimelineView(app) {
 			scroller.scrollTop = row.y + LANE + GAP - scroller.clientHeight;
 	}
 
-	function setCursor(span) {
+	// Selects a span. What was clicked is visible, and stays where it is.
+	function setCursor(span, mayMove = true) {
 		cursor = span;
-		hover = null;
-		if (span) reveal(span);
+		if (span && mayMove) reveal(span);
 		const number = span?.lane.store === timeline.spans ? String(span.i) : "";
 
 		if (number !== app.state.span) app.set({span: number}, true);
@@ -1053,7 +1059,7 @@ export function makeTimelineView(app) {
 
 	// Makes all views show this time: the selected span's, or the visible one.
 	function chooseTime() {
-		const span = cursor ?? hover;
+		const span = cursor;
 
 		if (!span) setTime(from, to);
 		else {
@@ -1084,6 +1090,8 @@ export function makeTimelineView(app) {
 	// ---- pointer ----
 
 	const pointers = new Map();
+	let rest = null, // where the pointer is while no button is down
+		lastClick = -Infinity;
 	let gesture = ""; // pan, time, window, pinch; "" while it may be a click
 
 	function spanUnder(event) {
@@ -1096,6 +1104,16 @@ export function makeTimelineView(app) {
 		const i = spanAt(row.lane, timeAt(x), (CLICK_REACH * (to - from)) / plotWidth());
 
 		return i < 0 ? null : {lane: row.lane, i};
+	}
+
+	// Finds what is under the pointer at rest: after each change of the view something else may be.
+	function pointAgain() {
+		const span = rest && pointers.size === 0 ? spanUnder(rest) : null,
+			isOther = span?.i !== hover?.i || span?.lane !== hover?.lane;
+
+		hover = span;
+		showTip();
+		if (isOther) draw();
 	}
 
 	function overviewTime(x) {
@@ -1140,15 +1158,9 @@ export function makeTimelineView(app) {
 
 		if (!timeline) return;
 		if (!pointer) {
-			if (event.currentTarget !== canvas) return;
-			const span = spanUnder(event);
-
-			if (span?.i !== hover?.i || span?.lane !== hover?.lane) {
-				hover = span;
-				showDetails();
-				draw();
-			}
-			showTip(event);
+			if (event.currentTarget !== canvas || event.pointerType === "touch") return;
+			rest = event;
+			pointAgain();
 			return;
 		}
 		const last = {...pointer},
@@ -1203,6 +1215,7 @@ export function makeTimelineView(app) {
 			return;
 		}
 		if (pointers.size === 0) gesture = "";
+		if (rest && event.currentTarget === canvas) rest = event;
 		if (done === "time" && choosing) {
 			const [a, b] = choosing;
 
@@ -1211,12 +1224,20 @@ export function makeTimelineView(app) {
 		} else if (done === "axis" && event.currentTarget === head) {
 			if (app.state.time !== "") app.set({time: ""});
 		} else if ((done === "" || done === "axis") && event.currentTarget === canvas) {
-			const span = spanUnder(event);
-
-			// a second click on a span goes there
-			if (span && cursor && span.i === cursor.i && span.lane === cursor.lane) zoomTo(span);
-			else setCursor(span);
+			clickAt(event);
 		}
+		pointAgain();
+	}
+
+	// Selects what is under the pointer; a double-click, or a second tap, zooms to it.
+	function clickAt(event) {
+		const span = spanUnder(event),
+			isSame = span !== null && span.i === cursor?.i && span.lane === cursor.lane,
+			isAgain = event.pointerType === "touch" || event.timeStamp - lastClick < DOUBLE_CLICK_MS;
+
+		lastClick = event.timeStamp;
+		if (isSame && isAgain) zoomTo(span);
+		else setCursor(span, false);
 	}
 
 	for (const target of [canvas, head]) {
@@ -1239,12 +1260,8 @@ export function makeTimelineView(app) {
 		);
 	}
 	canvas.addEventListener("pointerleave", () => {
-		tip.hidden = true;
-		if (hover) {
-			hover = null;
-			showDetails();
-			draw();
-		}
+		rest = null;
+		pointAgain();
 	});
 	canvas.addEventListener("focus", draw);
 	canvas.addEventListener("blur", draw);
