@@ -22,6 +22,7 @@ const WATCH = `new MutationObserver(() => {
 		requestAnimationFrame(() => (window.pictureAt = performance.now()));
 	}
 	if (timeline) window.timelineAt ??= at;
+	if (timeline === "1") window.linkedAt ??= at;
 }).observe(document, {attributes: true, subtree: true, attributeFilter: ["data-ready", "data-timeline"]})`;
 
 async function writePages(checkout, name) {
@@ -66,9 +67,10 @@ async function measure({nodes, events}) {
 		await browser.until("window.pictureAt > 0");
 		found["first picture of nodes, ms"] = await browser.evaluate("pictureAt");
 		await browser.open(pathToFileURL(events).href);
-		await browser.until("window.timelineAt > 0", 240);
+		await browser.until("window.linkedAt > 0", 240);
 		found["first picture beside events, ms"] = await browser.evaluate("pictureAt");
 		found["timeline ready, ms"] = await browser.evaluate("timelineAt");
+		found["launches linked, ms"] = await browser.evaluate("linkedAt");
 		await browser.evaluate('document.documentElement.app.set({view: "timeline"})');
 		for (const [name, presses] of [
 			["whole run", 0],

@@ -6,6 +6,7 @@ import {encodeEnd, encodePart, encodeProfile, encodeTimeline, makeRandom} from "
 import {makeTraining} from "./made_timeline.mjs";
 import {readProfile} from "../../profiler/web/html/data.js";
 import {
+	linkLaunches,
 	makeTimelineBuilder,
 	mergeLanes,
 	operationsOf,
@@ -55,6 +56,7 @@ async function build(made, partRecords) {
 	for (const part of encodeTimeline(made.timeline, partRecords)) builder.add(part);
 	const timeline = await builder.finish();
 
+	await linkLaunches(timeline, async () => {});
 	assert.ok(pauses > 0 || timeline.spans.count === 0);
 	return timeline;
 }
@@ -186,17 +188,23 @@ test("damaged parts are refused", async () => {
 		profile = readProfile(encodeProfile(made));
 	const parts = encodeTimeline(made.timeline);
 	const start = () => makeTimelineBuilder(profile, async () => {});
+	const read = async bytes => {
+		const builder = start();
 
+		builder.add(bytes);
+		builder.add(encodeEnd({records: made.timeline.records.length}));
+		return builder.finish();
+	};
+	const one = record => encodePart([{kind: 0, place: 0, start: 0, duration: 1, stack: 1, ...record}]);
+
+	assert.equal((await read(parts[0])).events, made.timeline.records.length);
 	for (let size = 0; size < parts[0].length; size += 7)
-		assert.throws(() => start().add(parts[0].subarray(0, size)), `${size} bytes`);
-	assert.throws(() => start().add(Buffer.concat([parts[0], Buffer.from([0])])), /after its end/);
-	assert.throws(() => start().add(Buffer.from([9])), /kind 9/);
-	for (const record of [{stack: 99}, {place: 99}, {kind: 5}])
-		assert.throws(() =>
-			start().add(
-				encodePart([{kind: 0, place: 0, start: 0, duration: 1, stack: 1, ...record}]),
-			),
-		);
+		await assert.rejects(read(parts[0].subarray(0, size)), `${size} bytes`);
+	await assert.rejects(read(Buffer.concat([parts[0], Buffer.from([0])])), /after its end/);
+	await assert.rejects(read(Buffer.from([9])), /kind 9/);
+	made.timeline.records.length = 1;
+	for (const record of [{place: 99}, {kind: 5}]) assert.throws(() => start().add(one(record)), /no kind or place/);
+	await assert.rejects(read(one({stack: 99})), /no stack/);
 	await assert.rejects(start().finish(), /no end/);
 	const short = start();
 

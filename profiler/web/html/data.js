@@ -20,9 +20,13 @@ function decodeBase64(text) {
 }
 
 async function inflate(bytes) {
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+	const {readable, writable} = new DecompressionStream("gzip"),
+		writer = writable.getWriter();
 
-	return new Uint8Array(await new Response(stream).arrayBuffer());
+	// what is wrong with the bytes is an error of reading, too
+	writer.write(bytes).catch(() => {});
+	writer.close().catch(() => {});
+	return new Uint8Array(await new Response(readable).arrayBuffer());
 }
 
 export function makeReader(bytes) {
@@ -43,10 +47,33 @@ export function makeReader(bytes) {
 		}
 	}
 
+	// Reads numbers into a list of zeros at [from, end). Returns the largest. There are millions.
+	function fill(list, from, end) {
+		let next = at,
+			most = 0;
+
+		for (let i = from; i < end; i++) {
+			let byte = bytes[next++],
+				value = byte & 127;
+
+			for (let scale = 128; byte >= 128; scale *= 128) {
+				byte = bytes[next++];
+				value += (byte & 127) * scale;
+			}
+			if (byte === undefined) throw new Error("the data ends too early");
+			// zeros are not written: of a column of zeros, no memory is touched
+			if (value === 0) continue;
+			list[i] = value;
+			if (value > most) most = value;
+		}
+		at = next;
+		return most;
+	}
+
 	function column(count, List) {
 		const list = new List(count);
 
-		for (let i = 0; i < count; i++) list[i] = number();
+		fill(list, 0, count);
 		return list;
 	}
 
@@ -71,7 +98,7 @@ export function makeReader(bytes) {
 		return new TextDecoder().decode(bytes.subarray(at, (at += size)));
 	}
 
-	return {number, column, texts, text, isAtEnd: () => at === bytes.length};
+	return {number, fill, column, texts, text, isAtEnd: () => at === bytes.length};
 }
 
 function plusUnknown(list) {

@@ -15,7 +15,7 @@ import {
 } from "./tree.js";
 import {contentOf, placeNames, sumFrames} from "./tables.js";
 import {DEFAULTS, WHOLE, formatRange, formatState, parseRange, parseState} from "./state.js";
-import {SPAN_SAMPLE, makeTimelineBuilder} from "./timeline.js";
+import {SPAN_SAMPLE, linkLaunches, makeTimelineBuilder} from "./timeline.js";
 import {foldStacks, whyNotFolded} from "./own_code.js";
 import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
 import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
@@ -620,10 +620,15 @@ function startApp(profile) {
 // Unpacks the timeline, a part at a time, so that the page stays responsive.
 async function readTimeline(app) {
 	const parts = [...document.querySelectorAll("script.timeline")];
+	const turn = new MessageChannel();
 	let since = performance.now();
 	const pause = async () => {
 		if (performance.now() - since < WORKING_MS) return;
-		await new Promise(resolve => setTimeout(resolve));
+		// a timer would take 4 ms each time
+		await new Promise(resolve => {
+			turn.port1.onmessage = resolve;
+			turn.port2.postMessage(null);
+		});
 		since = performance.now();
 	};
 
@@ -641,6 +646,9 @@ async function readTimeline(app) {
 			await pause();
 		}
 		app.takeTimeline(await builder.finish(), "");
+		document.documentElement.dataset.timeline = "shown";
+		await linkLaunches(app.timeline, pause);
+		app.views[app.state.view].update();
 	} catch (error) {
 		app.takeTimeline(
 			null,

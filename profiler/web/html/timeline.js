@@ -17,28 +17,17 @@ const PART_RECORDS = 0,
 	PART_SUMS = 1,
 	PART_END = 2;
 const MOST_LANES = 4; // of a track; what overlaps more is in the last one
-const STEP = 1 << 17; // spans between pauses
 const MARGIN = 0.1; // of the run, before and after it
 const TREMBLING = 1000; // ns that one operation may seem to begin before the end of another
 const NVTX_CLASS = 5;
 
-const fromSigned = number => (number % 2 === 0 ? number / 2 : -(number + 1) / 2);
+function fromSigned(number) {
+	const half = Math.floor(number / 2);
 
-// Turns differences within groups into the numbers that they stand for.
-function addUp(list, groups, firsts) {
-	let at = 0;
-
-	groups.forEach(({count}, group) => {
-		let value = firsts ? firsts[group] : 0;
-
-		for (const end = at + count; at < end; at++) {
-			value += firsts ? list[at] : fromSigned(list[at]);
-			list[at] = value;
-		}
-	});
-	return list;
+	return half * 2 === number ? half : -half - 1;
 }
 
+// Reads a part up to its records: {kind, groups, count, reader}, or the end.
 export function readPart(bytes) {
 	const reader = makeReader(bytes),
 		kind = reader.number();
@@ -59,35 +48,58 @@ export function readPart(bytes) {
 	}
 	if (kind > PART_END) throw new Error(`the timeline has a part of kind ${kind}`);
 	const groupCount = reader.number();
-	const [kinds, places, counts] = [0, 1, 2].map(() => reader.column(groupCount, Float64Array));
-	const firsts = reader.column(groupCount, Float64Array).map(fromSigned);
+	const [kinds, places, counts, firsts] = [0, 1, 2, 3].map(() => reader.column(groupCount, Float64Array));
 	const groups = Array.from(kinds, (groupKind, i) => ({
 		kind: groupKind,
 		place: places[i] - 1,
 		count: counts[i],
+		first: fromSigned(firsts[i]),
 	}));
 	const count = reader.number();
 
-	if (groups.reduce((sum, group) => sum + group.count, 0) !== count)
+	if (groups.reduce((sum, group) => sum + group.count, 0) !== count || count > bytes.length)
 		throw new Error("the groups of the timeline are not whole");
-	const part = {
-		kind,
-		groups,
-		count,
-		start: addUp(reader.column(count, Float64Array), groups, firsts),
-		duration: reader.column(count, Float64Array),
-		stack: reader.column(count, Uint32Array),
-		correlation: addUp(reader.column(count, Float64Array), groups, null),
-		node: reader.column(count, Float64Array),
-		bytes: reader.column(count, Float64Array),
-		shape: reader.column(count, Uint32Array),
-		number: null,
-	};
+	return {kind, groups, count, reader};
+}
 
-	if (kind === PART_SUMS) [part.node, part.number] = [new Float64Array(count), part.node];
+// Reads the records of a part to where its groups say (`to`), a column after the other.
+function readRecords({kind, groups, reader}, store, stackCount) {
+	const columns = [...PART_COLUMNS];
 
+	if (kind === PART_SUMS) columns[columns.indexOf("node")] = "number";
+	const differences = new Float64Array(groups.reduce((most, {count}) => Math.max(most, count), 0));
+
+	for (const column of columns) {
+		const list = store[column];
+
+		for (const {track, to, count, first} of groups) {
+			const end = to + count;
+			let most;
+
+			if (column === "correlation") {
+				let value = 0;
+
+				differences.fill(0);
+				most = reader.fill(differences, 0, count);
+				for (let i = 0; i < count; i++) list[to + i] = value += fromSigned(differences[i]);
+			} else {
+				most = reader.fill(list, to, end);
+			}
+			if (most > 0) track.mayVary.add(column);
+			if (column === "start") {
+				list[to] = first;
+				for (let i = to + 1; i < end; i++) list[i] += list[i - 1];
+			} else if (column === "stack" && most >= stackCount) {
+				throw new Error("a record of the timeline has no stack");
+			}
+		}
+	}
 	if (!reader.isAtEnd()) throw new Error("a part of the timeline goes on after its end");
-	return part;
+	for (const {kind: of, place, to, count} of groups) {
+		store.kind.fill(of, to, to + count);
+		store.place.fill(place, to, to + count);
+		if (kind === PART_RECORDS) store.number.fill(1, to, to + count);
+	}
 }
 
 // ---- order ----
@@ -100,11 +112,14 @@ export function orderOf(starts) {
 	for (let i = 1; i < starts.length; i++) if (starts[i] < starts[i - 1]) runs.push(i);
 	if (runs.length === 1) return null;
 	runs.push(starts.length);
-	return mergeRuns(
-		Uint32Array.from(starts, (_, i) => i),
-		runs,
-		starts,
-	);
+	return mergeRuns(upTo(starts.length), runs, starts);
+}
+
+function upTo(count) {
+	const list = new Uint32Array(count);
+
+	for (let i = 0; i < count; i++) list[i] = i;
+	return list;
 }
 
 // Merges runs [runs[k], runs[k + 1]) that are sorted into one sorted list.
@@ -148,48 +163,48 @@ export function mergeLanes(store, lanes) {
 	return runs.length > 2 ? mergeRuns(order, runs, store.start) : order;
 }
 
-// Returns the lane of each span, the first one that is free, and the number of lanes.
-function chooseLanes(store, first, end, most) {
-	const lanes = new Uint8Array(end - first),
+// Returns the lane of each span of [first, first + order.length), the first one that is free; the number
+// of lanes, the latest end, and if spans overlap in the last lane.
+function chooseLanes({start, duration}, first, order, most) {
+	const lanes = new Uint8Array(order.length),
 		free = [];
+	let isCrowded = false;
 
-	for (let i = first; i < end; i++) {
-		const stop = store.start[i] + store.duration[i],
-			soon = store.start[i] + Math.min(store.duration[i] / 4, TREMBLING);
+	for (let i = 0; i < order.length; i++) {
+		const at = first + order[i],
+			stop = start[at] + duration[at],
+			soon = Math.min(start[at] + Math.min(duration[at] / 4, TREMBLING), stop);
 		let lane = 0;
 
-		while (lane < free.length && !(free[lane] <= soon && free[lane] <= stop)) lane++;
-		lane = Math.min(lane, most - 1);
-		lanes[i - first] = lane;
+		while (lane < free.length && free[lane] > soon) lane++;
+		if (lane >= most) {
+			lane = most - 1;
+			isCrowded ||= stop < free[lane];
+		}
+		lanes[i] = lane;
 		free[lane] = lane < free.length ? Math.max(free[lane], stop) : stop;
 	}
-	return {lanes, count: Math.max(free.length, 1)};
+	return {lanes, count: Math.max(free.length, 1), until: Math.max(...free, 0), isCrowded};
 }
 
+// Returns by span of [first, end) the latest end so far.
 function reachOf(store, first, end) {
-	let latest = -Infinity,
-		isCrowded = false;
-
-	for (let i = first; i < end; i++) {
-		const stop = store.start[i] + store.duration[i];
-
-		isCrowded ||= stop < latest;
-		latest = Math.max(latest, stop);
-	}
-	if (!isCrowded) return null;
 	const reach = new Float64Array(end - first);
+	let latest = -Infinity;
 
-	latest = -Infinity;
 	for (let i = first; i < end; i++)
 		reach[i - first] = latest = Math.max(latest, store.start[i] + store.duration[i]);
 	return reach;
 }
 
-function permute(store, first, order) {
+// Sorts the spans of a track. A column with one value in all of them stays.
+function permute(store, {first, count, places, mayVary}, order) {
 	for (const column of store.columns) {
-		const old = store[column].slice(first, first + order.length);
+		if (!mayVary.has(column) && (column !== "place" || places.length === 1)) continue;
+		const list = store[column],
+			old = list.slice(first, first + count);
 
-		for (let i = 0; i < order.length; i++) store[column][first + i] = old[order[i]];
+		for (let i = 0; i < count; i++) list[first + i] = old[order[i]];
 	}
 }
 
@@ -251,62 +266,67 @@ export function makeTimelineBuilder(profile, pause) {
 				const made = trackKey(profile, labels, kind, place),
 					name = JSON.stringify(made);
 
-				track = tracks.get(name) ?? {...made, count: 0, lanes: [], places: []};
-				track.places.push(place);
+				track = tracks.get(name) ?? {
+					...made,
+					kind,
+					count: 0,
+					lanes: [],
+					places: [],
+					mayVary: new Set(["start", "duration", "stack"]),
+				};
+				if (!track.places.includes(place)) track.places.push(place);
+				if (track.kind !== kind) track.mayVary.add("kind");
 				tracks.set(name, track);
 				byPlace.set(key, track);
 			}
 			return track;
 		};
 
-		for (const part of parts)
-			for (const group of part.groups) trackOf(group.kind, group.place).count += group.count;
-		const store = {count, columns: Object.keys(COLUMNS)};
-
-		for (const [column, List] of Object.entries(COLUMNS)) store[column] = new List(count);
+		for (const {groups} of parts)
+			for (const group of groups) {
+				group.track = trackOf(group.kind, group.place);
+				group.to = group.track.count;
+				group.track.count += group.count;
+			}
+		const store = {
+			count,
+			columns: Object.keys(COLUMNS),
+			sums: parts.reduce((sum, part) => sum + (part.kind === PART_SUMS ? part.count : 0), 0),
+		};
 		let at = 0;
 
+		for (const [column, List] of Object.entries(COLUMNS)) store[column] = new List(count);
+		// the less memory, the sooner it is filled
+		if (store.sums === 0) store.number = new Uint8Array(count);
+		if (profile.places.count < 1 << 15) store.place = new Int16Array(count);
 		for (const track of tracks.values()) {
-			track.first = track.next = at;
+			track.first = at;
 			at += track.count;
 		}
 		for (const part of parts.splice(0)) {
-			let from = 0;
-
-			for (const {kind, place, count: size} of part.groups) {
-				const track = trackOf(kind, place),
-					to = track.next;
-
-				for (const column of PART_COLUMNS)
-					store[column].set(part[column].subarray(from, from + size), to);
-				if (part.number) store.number.set(part.number.subarray(from, from + size), to);
-				store.kind.fill(kind, to, to + size);
-				store.place.fill(place, to, to + size);
-				if (!part.number) store.number.fill(1, to, to + size);
-				track.next += size;
-				from += size;
-			}
+			for (const group of part.groups) group.to += group.track.first;
+			readRecords(part, store, profile.stacks.count);
 			await pause();
 		}
 		for (const track of tracks.values()) await layOutTrack(store, track, pause);
-		store.before = new Float64Array(count + 1);
-		for (let i = 0; i < count; i++) store.before[i + 1] = store.before[i] + store.duration[i];
+		store.before = sumsBefore(store);
+		for (const track of tracks.values())
+			track.ns = store.before[track.first + track.count] - store.before[track.first];
 		store.frameAt = i => profile.stacks.frame[store.stack[i]];
 		const timeline = {
 			profile,
 			spans: store,
 			tracks: [...tracks.values()],
-			events: store.number.reduce((sum, number) => sum + number, 0),
+			events: store.count - store.sums + end.summed,
 			shapes: end.shapes,
 			summed: end.summed,
 			lost: end.lost,
 			lostShapes: end.lostShapes,
 			reason: end.reason,
-			...extentOf(store, profile),
+			...extentOf(store, [...tracks.values()], profile),
+			...noLinks(count),
 		};
 
-		await pause();
-		Object.assign(timeline, await linkLaunches(profile, store, pause));
 		await pause();
 		timeline.tracks.push(...(await makeNvtxTracks(profile, timeline, pause)));
 		return timeline;
@@ -324,55 +344,51 @@ export function makeTimelineBuilder(profile, pause) {
 			for (const {kind, place} of part.groups)
 				if (kind >= SPAN_KINDS || place >= profile.places.count)
 					throw new Error("a record of the timeline is of no kind or place");
-			if (part.stack.some(stack => stack >= profile.stacks.count))
-				throw new Error("a record of the timeline has no stack");
 			parts.push(part);
 		},
 		finish,
 	};
 }
 
+function sumsBefore({count, duration}) {
+	const before = new Float64Array(count + 1);
+
+	for (let i = 0; i < count; i++) before[i + 1] = before[i] + duration[i];
+	return before;
+}
+
 async function layOutTrack(store, track, pause) {
 	const {first, count} = track,
-		end = first + count;
-	const order = orderOf(store.start.subarray(first, end));
-
-	if (order) permute(store, first, order);
-	await pause();
+		sorted = orderOf(store.start.subarray(first, first + count));
+	let order = sorted ?? upTo(count);
 	// a thread waits once at a time; samples follow each other, except for clock jitter
 	const most = track.type === "gpu" || track.type === "calls" ? MOST_LANES : 1;
-	const {lanes, count: laneCount} = chooseLanes(store, first, end, most);
-	let at = first;
+	const {lanes, count: laneCount, until, isCrowded} = chooseLanes(store, first, order, most),
+		ends = new Uint32Array(laneCount);
 
-	await pause();
+	for (let i = 0; i < count; i++) ends[lanes[i]]++;
+	for (let lane = 1; lane < laneCount; lane++) ends[lane] += ends[lane - 1];
+	ends.forEach((end, lane) =>
+		track.lanes.push({store, track, first: first + (ends[lane - 1] ?? 0), end: first + end, reach: null}),
+	);
 	if (laneCount > 1) {
-		const byLane = new Uint32Array(count),
-			sizes = new Uint32Array(laneCount);
-		let to = 0;
+		const byLane = new Uint32Array(count);
 
-		for (let lane = 0; lane < laneCount; lane++)
-			for (let i = 0; i < count; i++)
-				if (lanes[i] === lane) {
-					byLane[to++] = i;
-					sizes[lane]++;
-				}
-		permute(store, first, byLane);
-		for (const size of sizes) {
-			track.lanes.push({store, track, first: at, end: at + size});
-			at += size;
-		}
-	} else {
-		track.lanes.push({store, track, first, end});
+		for (let i = count - 1; i >= 0; i--) byLane[--ends[lanes[i]]] = order[i];
+		order = byLane;
 	}
 	await pause();
-	for (const lane of track.lanes) lane.reach = reachOf(store, lane.first, lane.end);
-	track.ns = 0;
-	for (let i = first; i < end; i++) track.ns += store.duration[i];
+	if (sorted || laneCount > 1) permute(store, track, order);
+	await pause();
+	const last = track.lanes.at(-1);
+
+	if (isCrowded) last.reach = reachOf(store, last.first, last.end);
+	track.until = until;
 }
 
 // Returns the time that is shown, [runFrom, runTo), usually the run; and [from, to) with what is
 // close to it. `outside` is the number of events beyond, which would make everything else small.
-function extentOf(store, profile) {
+function extentOf(store, tracks, profile) {
 	const known = profile.facts.get("shown to ns") ?? profile.facts.get("elapsed ns") ?? 0,
 		runFrom = known > 0 ? (profile.facts.get("shown from ns") ?? 0) : 0,
 		margin = Math.ceil((known - runFrom) * MARGIN);
@@ -380,15 +396,24 @@ function extentOf(store, profile) {
 		to = known,
 		outside = 0;
 
-	for (let i = 0; i < store.count; i++) {
-		const stop = store.start[i] + store.duration[i];
+	for (const {first, count, lanes, until} of tracks) {
+		const earliest = Math.min(...lanes.map(lane => store.start[lane.first]));
 
-		if (known > 0 && (store.start[i] > known + margin || stop < runFrom - margin)) {
-			outside += store.number[i];
+		if (known === 0 || (earliest >= runFrom - margin && until <= known + margin)) {
+			from = Math.min(from, earliest);
+			to = Math.max(to, until);
 			continue;
 		}
-		if (store.start[i] < from) from = store.start[i];
-		if (stop > to) to = stop;
+		for (let i = first; i < first + count; i++) {
+			const stop = store.start[i] + store.duration[i];
+
+			if (store.start[i] > known + margin || stop < runFrom - margin) {
+				outside += store.number[i];
+				continue;
+			}
+			from = Math.min(from, store.start[i]);
+			to = Math.max(to, stop);
+		}
 	}
 	if (known > 0) {
 		from = Math.max(from, runFrom - margin);
@@ -399,52 +424,58 @@ function extentOf(store, profile) {
 
 // ---- flows ----
 
-// Connects by span: `launch` of an operation, `nextOperation` of the same launch,
-// `firstOperation` of a launch; -1: none.
-async function linkLaunches(profile, store, pause) {
-	const launch = new Int32Array(store.count).fill(-1),
-		firstOperation = new Int32Array(store.count).fill(-1),
-		nextOperation = new Int32Array(store.count).fill(-1);
-	const processOf = i => (store.place[i] < 0 ? -1 : profile.places.process[store.place[i]]);
-	let launches = 0;
+// By span: `launch` of an operation, `nextOperation` of the same launch, `firstOperation` of a launch;
+// -1: none.
+const noLinks = count =>
+	Object.fromEntries(
+		["launch", "firstOperation", "nextOperation"].map(name => [name, new Int32Array(count).fill(-1)]),
+	);
 
-	for (let i = 0; i < store.count; i++) launches += store.kind[i] === SPAN_LAUNCH ? 1 : 0;
-	let size = 16;
+// Connects launches to what they started. A timeline can be seen before.
+export async function linkLaunches({spans, tracks, launch, firstOperation, nextOperation}, pause) {
+	const {kind, correlation} = spans;
 
-	while (size < launches * 2) size *= 2;
-	const slots = new Int32Array(size).fill(-1);
-	const slotOf = i => {
-		const key = Math.imul(
-			store.correlation[i] ^ Math.imul(processOf(i), 0x9e3779b1),
-			0x85ebca6b,
+	for (const process of new Set(tracks.map(track => track.process))) {
+		const [calls, gpus] = ["calls", "gpu"].map(type =>
+			tracks.filter(track => track.process === process && track.type === type),
 		);
-		let at = (key ^ (key >>> 15)) & (size - 1);
+		let launches = 0,
+			least = Infinity;
 
-		while (
-			slots[at] >= 0 &&
-			(store.correlation[slots[at]] !== store.correlation[i] ||
-				processOf(slots[at]) !== processOf(i))
-		)
-			at = (at + 1) & (size - 1);
-		return at;
-	};
+		for (const {first, count} of calls)
+			for (let i = first; i < first + count; i++)
+				if (kind[i] === SPAN_LAUNCH && correlation[i] > 0) {
+					launches++;
+					if (correlation[i] < least) least = correlation[i];
+				}
+		// numbers are dense as a rule; those that are not are in a map
+		const near = new Int32Array(launches * 4).fill(-1),
+			far = new Map();
 
-	for (let i = 0; i < store.count; i++) {
-		if (i % STEP === 0) await pause();
-		if (store.kind[i] === SPAN_LAUNCH && store.correlation[i] > 0) slots[slotOf(i)] = i;
+		for (const {first, count} of calls) {
+			for (let i = first; i < first + count; i++) {
+				if (kind[i] !== SPAN_LAUNCH || correlation[i] === 0) continue;
+				if (correlation[i] - least < near.length) near[correlation[i] - least] = i;
+				else far.set(correlation[i], i);
+			}
+			await pause();
+		}
+		// backwards, so that lists are in order
+		for (const {first, count} of gpus.reverse()) {
+			for (let i = first + count - 1; i >= first; i--) {
+				const at = correlation[i] - least;
+				// 0: none is known
+				const found =
+					correlation[i] === 0 || at < 0 ? -1 : at < near.length ? near[at] : (far.get(correlation[i]) ?? -1);
+
+				if (!(found >= 0)) continue;
+				launch[i] = found;
+				nextOperation[i] = firstOperation[found];
+				firstOperation[found] = i;
+			}
+			await pause();
+		}
 	}
-	// backwards, so that lists are in order
-	for (let i = store.count - 1; i >= 0; i--) {
-		if (i % STEP === 0) await pause();
-		if (store.kind[i] !== SPAN_OPERATION || store.correlation[i] === 0) continue;
-		const found = slots[slotOf(i)];
-
-		if (found < 0) continue;
-		launch[i] = found;
-		nextOperation[i] = firstOperation[found];
-		firstOperation[found] = i;
-	}
-	return {launch, firstOperation, nextOperation};
 }
 
 // Returns the operations of a launch, at most `most`.
@@ -511,6 +542,9 @@ function makeNvtxTrack(spans, tracks, nodes, nodeOf) {
 	const ranges = [], // by depth
 		open = []; // by depth: {node, start, end, calls}
 	const path = [];
+	let last = 0, // node of the calls before
+		lastEnd = 0,
+		calls = 0;
 	const close = depth => {
 		while (open.length > depth) {
 			const range = open.pop();
@@ -518,24 +552,37 @@ function makeNvtxTrack(spans, tracks, nodes, nodeOf) {
 			(ranges[open.length] ??= []).push(range);
 		}
 	};
+	const keep = () => {
+		for (const range of open) {
+			range.end = Math.max(range.end, lastEnd);
+			range.calls += calls;
+		}
+	};
 
-	for (const i of order) {
-		if (spans.stack[i] === 0) continue; // not captured: says nothing
-		const node = nodeOf[spans.stack[i]],
+	for (let k = 0; k < order.length; k++) {
+		const i = order[k],
+			node = nodeOf[spans.stack[i]],
 			stop = spans.start[i] + spans.duration[i];
 
-		path.length = nodes.depth[node] + 1;
-		for (let at = node; at > 0; at = nodes.outer[at]) path[nodes.depth[at]] = at;
-		for (let depth = 0; depth < path.length; depth++) {
-			if (open[depth]?.node !== path[depth]) {
-				close(depth);
-				open.push({node: path[depth], start: spans.start[i], end: stop, calls: 0});
-			}
-			open[depth].end = Math.max(open[depth].end, stop);
-			open[depth].calls += spans.number[i];
+		if (spans.stack[i] === 0) continue; // not captured: says nothing
+		if (node !== last) {
+			keep();
+			path.length = nodes.depth[node] + 1;
+			for (let at = node; at > 0; at = nodes.outer[at]) path[nodes.depth[at]] = at;
+			for (let depth = 0; depth < path.length; depth++)
+				if (open[depth]?.node !== path[depth]) {
+					close(depth);
+					open.push({node: path[depth], start: spans.start[i], end: stop, calls: 0});
+				}
+			close(path.length);
+			last = node;
+			lastEnd = stop;
+			calls = 0;
 		}
-		close(path.length);
+		if (stop > lastEnd) lastEnd = stop;
+		calls += spans.number[i];
 	}
+	keep();
 	close(0);
 	const track = {
 		type: "nvtx",
@@ -553,18 +600,18 @@ function makeNvtxTrack(spans, tracks, nodes, nodeOf) {
 			duration: Float64Array.from(list, range => range.end - range.start),
 			frame: Int32Array.from(list, range => nodes.frame[range.node]),
 			number: Uint32Array.from(list, range => range.calls),
-			before: new Float64Array(list.length + 1),
 		};
 
-		for (let i = 0; i < list.length; i++)
-			store.before[i + 1] = store.before[i] + store.duration[i];
+		const reach = reachOf(store, 0, list.length);
+
+		store.before = sumsBefore(store);
 		store.frameAt = i => store.frame[i];
 		track.lanes.push({
 			store,
 			track,
 			first: 0,
 			end: list.length,
-			reach: reachOf(store, 0, list.length),
+			reach: reach.some((latest, i) => latest > store.start[i] + store.duration[i]) ? reach : null,
 		});
 	}
 	track.count = track.lanes.reduce((sum, lane) => sum + lane.end, 0);
