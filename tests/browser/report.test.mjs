@@ -135,6 +135,69 @@ const PAGES = {
 					[2, 7, 1000, 10, 4, ""],
 				],
 			},
+			{
+				key: "kernel_classes",
+				title: "GPU work by class",
+				columns: [
+					{label: "Time", kind: 3},
+					{label: "Kernels", kind: 2},
+					{label: "Class", kind: 0},
+				],
+				rows: [
+					[100, 1, "GEMM"],
+					[40, 0, "memcpy and memset"],
+				],
+			},
+			{
+				key: "layers",
+				title: "GPU work by layer",
+				columns: [
+					{label: "Own time", kind: 3},
+					{label: "Layer", kind: 0},
+				],
+				rows: [
+					[30, "[blocks.0.mlp]"],
+					[20, "[blocks.0.mlp.1]"],
+					[10, "[blocks.11.mlp]"],
+				],
+			},
+			{
+				key: "layer_kinds",
+				title: "GPU work by kind of layer",
+				columns: [
+					{label: "Own time", kind: 3},
+					{label: "Kind of layer", kind: 0},
+				],
+				rows: [[40, "[blocks.*.mlp]"]],
+			},
+			{
+				key: "api_calls",
+				title: "CUDA calls",
+				columns: [
+					{label: "Function", kind: 0},
+					...Array.from({length: 30}, (_, i) => ({label: `Figure ${i}`, kind: 2})),
+				],
+				rows: ["cudaLaunchKernel", "cuModuleUnload"].map(name => [name, ...Array(30).fill(1)]),
+			},
+			{
+				key: "hardware_counters",
+				title: "Hardware counters",
+				columns: [
+					{label: "Mean", kind: 8},
+					{label: "Least", kind: 8},
+					{label: "Most", kind: 8},
+					{label: "Unit", kind: 0},
+					{label: "Measured", kind: 2},
+					{label: "Launches", kind: 2},
+					{label: "Metric", kind: 0},
+					{label: "Kernel", kind: 0},
+				],
+				rows: [
+					["0.1847", "0.17", "0.19", "percent", 4, 9, "sm__throughput.avg.pct", "gemm<float, 64>"],
+					["13280", "13270", "13290", "byte", 4, 9, "dram__bytes.sum", "gemm<float, 64>"],
+					["5", "5", "5", "byte", 1, 2, "dram__bytes.sum", "gemm<float, 64>"], // another of this name
+				],
+			},
 		],
 	},
 	mine: {
@@ -735,18 +798,18 @@ test("filters: kinds of time, processes, devices", async () => {
 	noProblems();
 });
 
-test("every table; a row leads to its frame", async () => {
+test("every table, the name first; a row leads to its frame", async () => {
+	const cells = () => texts(".table tbody td");
+	const clickRow = number => browser.evaluate(`document.querySelectorAll(".table tbody tr")[${number}].click()`);
+
 	await browser.open(address("small", "#view=tables"));
-	assert.deepEqual(await texts(".table tbody td"), [
-		"gemm<float, 64>(float*)",
-		"10",
-		"100 ns",
-		"10 ns",
-		"100.0 %",
-		"GEMM",
-	]);
+	assert.deepEqual(await cells(), ["gemm<float, 64>", "10", "100 ns", "10 ns", "100.0 %", "GEMM"]);
+	assert.match(
+		await browser.evaluate('document.querySelector("td.name").title'),
+		/^gemm<float, 64>\nShow its callers and callees$/,
+	);
 	await click("Copies and sets");
-	assert.deepEqual(await texts(".table tbody td"), [
+	assert.deepEqual(await cells(), [
 		"[GPU_Memcpy HtoD]",
 		"1",
 		"3.91 KiB",
@@ -756,25 +819,20 @@ test("every table; a row leads to its frame", async () => {
 		"100.0 %",
 	]);
 	await click("Launch sites");
-	assert.deepEqual(
-		(await texts(".table tbody td.text")).map(text => text.split("/")[0]),
-		["forward", "main"],
-	);
+	assert.deepEqual(await texts(".table tbody td.name"), ["forward", "mainapp"]);
 	await click("Processes and threads");
-	assert.deepEqual(await texts(".table tbody td.text"), ["app 1", "main 1", "app 2", "helper 2"]);
-	await click("Devices and streams");
-	assert.deepEqual((await texts(".table tbody td")).slice(0, 4), ["GPU 0", "7", "1", "app 1"]);
+	assert.deepEqual(await texts(".table tbody td.text"), ["main 1", "app 1", "helper 2", "app 2"]);
+	await clickRow(1);
+	assert.equal(await hash(), "#process=1&thread=1.2&table=threads");
+	await browser.open(address("small", "#view=tables&table=streams"));
+	assert.deepEqual((await cells()).slice(0, 3), ["GPU 0, stream 7", "1", "app 1"]);
 	await click("Functions");
-	assert.deepEqual((await texts(".table tbody td")).slice(0, 5), [
-		"tokenize",
-		"60 ns",
-		"30.0 %",
-		"60 ns",
-		"30.0 %",
-	]);
-	await click("Launch shapes");
-	assert.deepEqual((await texts(".table tbody td")).slice(0, 6), [
-		"gemm<float, 64>(float*)",
+	assert.deepEqual((await cells()).slice(0, 5), ["tokenize", "60 ns", "30.0 %", "60 ns", "30.0 %"]);
+	await browser.evaluate('document.querySelector("thead button").click()');
+	assert.equal(await browser.evaluate('document.querySelector("th[aria-sort]").textContent'), "Function");
+	await browser.open(address("small", "#view=tables&table=launch_shapes"));
+	assert.deepEqual((await cells()).slice(0, 6), [
+		"gemm<float, 64>",
 		"1",
 		"100 ns",
 		"50.0 %",
@@ -783,31 +841,108 @@ test("every table; a row leads to its frame", async () => {
 	]);
 	assert.match((await texts(".table")).join(), /3 more rows left out/);
 	assert.doesNotMatch((await texts(".table")).join(), /does not apply/);
+	await clickRow(0);
+	assert.match(await hash(), /^#.*frame=4&table=launch_shapes$/);
+	assert.match((await texts(".chip")).join(), /gemm<float, 64>/);
 	await browser.open(address("small", "#view=tables&table=launch_shapes&kind=cpu"));
 	assert.match((await texts(".table")).join(), /The filter does not apply to this table/);
 	await browser.open(address("small", "#view=tables&table=kernels&kind=cpu"));
-	assert.match((await texts(".table")).join(), /No GPU kernels are in the profile/);
-	// of a program without GPU work, there are no tables of it; old links lead to what there is
-	const tabs = async () => (await texts(".table-tabs button")).filter(tab => tab !== "My code");
+	assert.match((await texts(".table")).join(), /Nothing is there, or the filter hides it/);
+	noProblems();
+});
 
+test("tables: those of what there is, in groups", async () => {
+	const tabs = () => texts(".tabs button");
+
+	await browser.open(address("small", "#view=tables"));
+	assert.deepEqual(await texts(".tabs .group"), [
+		"GPU workKernelsCopies and setsLaunch sitesClassesLayersKinds of layers",
+		"CPUFunctionsCUDA calls",
+		"Threads, GPUsProcesses and threadsDevices and streams",
+		"Inside kernelsLaunch shapesHardware counters",
+	]);
 	await browser.open(address("empty", "#view=tables&table=kernels"));
 	assert.deepEqual(await tabs(), ["Functions"]);
+	// old links lead to what there is
 	await browser.open(address("unsampled", "#view=tables&table=streams"));
 	assert.deepEqual(await tabs(), ["Functions"]);
-	assert.deepEqual(await texts('.table-tabs button[aria-pressed="true"]'), ["Functions"]);
+	assert.deepEqual(await texts('.tabs button[aria-pressed="true"]'), ["Functions"]);
 	assert.deepEqual(await texts("nav button"), ["Overview", "Flame graph", "Tables", "About"]);
 	await browser.open(address("unsampled", "#view=about"));
 	assert.doesNotMatch((await texts(".about")).join(), /GPU|[Ww]aiting/);
 	await browser.open(address("pools", "#view=tables&table=launch_shapes"));
 	assert.match((await texts(".table th")).join(), /Function/);
-	await browser.open(address("small", "#view=tables&table=functions"));
-	await browser.evaluate('document.querySelector("thead button").click()');
+	noProblems();
+});
+
+test("tables: a class leads to its kernels, a kind of layers to its layers, a name to its frame", async () => {
+	const open = async (table, row) => {
+		await browser.open(address("small", `#view=tables&table=${table}`));
+		await browser.evaluate(`document.querySelectorAll("tbody tr")[${row}].click()`);
+	};
+
+	await open("kernel_classes", 0);
+	assert.equal(await hash(), "#view=tables&q=^GEMM$");
+	assert.deepEqual(await texts("td.name"), ["gemm<float, 64>"]);
+	await open("kernel_classes", 1);
+	assert.equal(await hash(), "#view=tables&table=copies");
+	await open("layer_kinds", 0);
+	assert.deepEqual(await texts("td.name"), ["[blocks.0.mlp]", "[blocks.11.mlp]"]);
+	// a call of the program is known, another is not
+	await open("api_calls", 1);
+	assert.equal(await hash(), "#view=tables&table=api_calls");
+	await open("api_calls", 0);
+	assert.match(await hash(), /frame=3&table=api_calls$/);
+	noProblems();
+});
+
+test("tables: counters have a row for a kernel", async () => {
+	await browser.open(address("small", "#view=tables&table=hardware_counters"));
+	assert.deepEqual(await texts(".table th"), ["Kernel", "Launches", "sm__throughput.avg.pct%", "dram__bytes.sumbyte"]);
+	assert.deepEqual(await texts(".table tbody tr"), ["gemm<float, 64>90.1813,280", "gemm<float, 64>2–5"]);
 	assert.equal(
-		await browser.evaluate('document.querySelector("th[aria-sort]").textContent'),
-		"Function",
+		await browser.evaluate('document.querySelectorAll(".table td")[2].title'),
+		"0.17 to 0.19, in 4 measured launches",
 	);
-	await browser.evaluate('document.querySelector(".table tbody tr").click()');
-	assert.match(await hash(), /frame=\d&table=functions/);
+	assert.deepEqual(await browser.evaluate("document.documentElement.app.views.tables.rowsShown()"), {
+		title: "Hardware counters",
+		head: ["Kernel", "Launches", "sm__throughput.avg.pct, %", "dram__bytes.sum, byte"],
+		rows: [
+			["gemm<float, 64>", "9", "0.18", "13,280"],
+			["gemm<float, 64>", "2", "–", "5"],
+		],
+	});
+	noProblems();
+});
+
+test("tables: columns without room are behind a button, and the name stays in sight", async () => {
+	const isCut = () =>
+		browser.evaluate('(({scrollWidth, clientWidth}) => scrollWidth > clientWidth)(document.querySelector(".table"))');
+
+	for (const width of [1280, 420]) {
+		await browser.show({width, height: 600});
+		await browser.open(address("small", "#view=tables&table=api_calls"));
+		assert.equal(await isCut(), false, width);
+		const [more] = await texts(".table-tabs .tools button");
+
+		assert.match(more, /^\d+ more columns?$/);
+		const {head, rows} = await browser.evaluate("document.documentElement.app.views.tables.rowsShown()");
+
+		assert.deepEqual([head.length, rows.length], [31, 2]);
+		await click(more);
+		assert.match(await hash(), /columns=1$/);
+		assert.equal(await isCut(), true);
+		await browser.evaluate('document.querySelector(".table").scrollTo(9999, 0)');
+		assert.equal(await browser.evaluate('document.querySelector("td.name").getBoundingClientRect().left'), 0);
+		await click("Fewer columns");
+		assert.equal(await isCut(), false);
+	}
+	// the window becomes wider
+	const count = () => browser.evaluate('document.querySelectorAll(".table th").length');
+	const narrow = await count();
+
+	await browser.show({width: 1900, height: 600});
+	await browser.until(`document.querySelectorAll(".table th").length > ${narrow}`);
 	noProblems();
 });
 

@@ -16,7 +16,9 @@ import {
 	formatRate,
 	formatShare,
 	formatTime,
+	makeCutter,
 } from "../../profiler/web/html/format.js";
+import {TABLE_LABELS} from "../../profiler/web/html/figures.js";
 import {KINDS, kindsOfFrames} from "../../profiler/web/html/kinds.js";
 import {cutName, elideArguments} from "../../profiler/web/html/names.js";
 import {
@@ -648,7 +650,7 @@ test("tables: functions, kernels, launch sites", () => {
 		named(tableGpuWork(profile, tree, kinds, passes, "copy"), "[GPU_Memcpy HtoD]").bytes,
 		800,
 	);
-	const sites = tableLaunchSites(profile, tree, passes);
+	const sites = tableLaunchSites(profile, passes);
 
 	assert.deepEqual(
 		sites.map(site => [profile.frames.name[site.frame], site.ns, site.operations]).sort(),
@@ -784,6 +786,23 @@ test("kinds: those of the data", () => {
 	);
 });
 
+test("names: cut in the middle, where those that begin alike are the same", () => {
+	const cutAll = (texts, length) => texts.map(makeCutter(texts, length));
+
+	assert.deepEqual(cutAll(["kernel_of_some_library_nn_64", "kernel_of_some_library_tn_64", "k"], 16), [
+		"kern…rary_nn_64",
+		"kern…rary_tn_64",
+		"k",
+	]);
+	// what tells apart is far from the end
+	assert.deepEqual(cutAll(["kernel_for_a_64x64x8_and_the_rest", "kernel_for_b_64x64x8_and_the_rest"], 16), [
+		"kern…r_a_64x64x…",
+		"kern…r_b_64x64x…",
+	]);
+	assert.deepEqual(cutAll(["abcdefgh-1", "abXdefgh-2"], 8), ["abcdefg…", "abXdefg…"]);
+	for (const text of [...cutAll(["x".repeat(1 << 20), "x".repeat(1 << 20)], 40)]) assert.ok(text.length <= 41);
+});
+
 test("names: cut where it hurts least", () => {
 	const cut = (name, room) => cutName(name, text => text.length <= room);
 
@@ -887,19 +906,26 @@ test("state: an address and back; nonsense becomes the default", () => {
 });
 
 // A tab that the address cannot name cannot be chosen.
-test("state: every table beside the profile can be chosen", () => {
-	const room = new URL("../../profiler/tables/", import.meta.url).pathname;
-	const keys = readdirSync(room)
-		.filter(name => name.endsWith(".c"))
-		.flatMap(name => [
-			...readFileSync(room + name, "utf8").matchAll(
-				/(?:REPORT_TABLE_NEW|report_table_new)\(\s*"(\w+)"/g,
-			),
-		])
-		.map(([, key]) => key);
+test("state: every table beside the profile can be chosen, and is in a group", () => {
+	const keys = ["tables/", "findings/", "model/"].flatMap(folder => {
+		const room = new URL(`../../profiler/${folder}`, import.meta.url).pathname;
 
-	assert.ok(keys.includes("stalls") && keys.length >= 9);
-	for (const table of keys) assert.equal(parseState(`#table=${table}`).table, table);
+		return readdirSync(room)
+			.filter(name => name.endsWith(".c"))
+			.flatMap(name => [
+				...readFileSync(room + name, "utf8").matchAll(
+					/(?:REPORT_TABLE_NEW|report_table_new)\(\s*"(\w+)"|\.key = "(\w+)",\s*\.title/g,
+				),
+			])
+			.map(([, key, other]) => key ?? other);
+	});
+
+	for (const key of ["stalls", "idle_causes", "copied_memory", "kernel_definitions"])
+		assert.ok(keys.includes(key), key);
+	for (const table of keys) {
+		assert.equal(parseState(`#table=${table}`).table, table);
+		assert.ok(Object.hasOwn(TABLE_LABELS, table), table);
+	}
 });
 
 // ---- source ----

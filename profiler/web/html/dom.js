@@ -35,7 +35,7 @@ export function refill(element, ...children) {
 	const active = document.activeElement;
 	const text = active !== element && element.contains(active) ? active.textContent : null;
 
-	element.replaceChildren(...children);
+	element.replaceChildren(...children.filter(child => child !== null));
 	if (text !== null)
 		[...element.querySelectorAll("button")]
 			.find(button => button.textContent === text)

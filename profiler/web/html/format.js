@@ -69,6 +69,33 @@ export function plural(count, one, many = `${one}s`) {
 	return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
+const COMPARED = 4096; // characters
+
+// Returns a function that cuts texts to a length, in their middle: what follows the beginning that
+// texts have in common stays.
+export function makeCutter(texts, length) {
+	const head = Math.max(length >> 2, 1),
+		rest = Math.max(length - head - 2, 1),
+		alike = new Map(); // by beginning
+
+	for (const text of texts) {
+		const known = alike.get(text.slice(0, head)) ?? {text, same: COMPARED};
+		let same = 0;
+
+		if (text.length <= length) continue;
+		while (same < Math.min(known.same, text.length) && text[same] === known.text[same]) same++;
+		alike.set(text.slice(0, head), {text, same});
+	}
+	return text => {
+		if (text.length <= length) return text;
+		const same = (alike.get(text.slice(0, head))?.same ?? 0) - 2,
+			from = Math.min(Math.max(same, head), text.length - rest);
+
+		if (from <= head + 1) return `${text.slice(0, length - 1)}…`;
+		return `${text.slice(0, head)}…${text.slice(from, from + rest)}${from + rest < text.length ? "…" : ""}`;
+	};
+}
+
 // Cuts names, which come from the profiled program and may be a megabyte long.
 export function clip(text, length) {
 	return text.length <= length

@@ -306,7 +306,7 @@ export function makeOverview(app) {
 		const isOwn = frame => frames.role[frame] === ROLE_OWN && isKind(kinds[frame], "native", "python", "jit");
 		const sites =
 			state.my === ""
-				? tableLaunchSites(shown, tree, gpu)
+				? tableLaunchSites(shown, gpu)
 				: tableInnermost(shown, tree, gpu, isOwn, shown.stacks.site);
 
 		return [

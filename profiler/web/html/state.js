@@ -30,6 +30,7 @@ export const DEFAULTS = {
 	line: "", // of the file, to be seen first
 	table: "kernels",
 	sort: "", // a column; "-" ahead: the smallest first
+	columns: "", // "1": all of the table, also those without room
 };
 
 const CHOICES = {
@@ -39,6 +40,7 @@ const CHOICES = {
 	inverted: ["", "1", "2"],
 	bottom: ["", "1"],
 	my: ["", "1"],
+	columns: ["", "1"],
 };
 
 // What shows everything.

@@ -1,161 +1,90 @@
 // SPDX-License-Identifier: MIT
-// Shows tables that can be sorted. The search filters them, and a row leads to its frame in the
-// picture.
+// Shows tables that can be sorted. The search filters them, and a row leads to the callers and
+// callees of its frame.
 import {make, makeChoice, refill} from "./dom.js";
-import {
-	clip,
-	formatBytes,
-	formatCount,
-	formatNumber,
-	formatRate,
-	formatShare,
-	formatTime,
-	plural,
-} from "./format.js";
-import {KINDS} from "./kinds.js";
+import {clip, formatBytes, formatCount, formatRate, formatShare, makeCutter, plural} from "./format.js";
+import {KINDS, isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
-import {
-	FIGURE_BYTES,
-	FIGURE_COUNT,
-	FIGURE_FRAME,
-	FIGURE_NOTE,
-	FIGURE_NUMBER,
-	FIGURE_SHARE,
-	FIGURE_TEXT,
-	FIGURE_THOUSANDTHS,
-	FIGURE_TIME,
-} from "./data.js";
 import {isFiltered, placeOfFrame} from "./details.js";
-import {
-	tableFunctions,
-	tableGpuWork,
-	tableLaunchSites,
-	tableStreams,
-	tableThreads,
-} from "./tables.js";
+import {TABLE_GROUPS, TABLE_LABELS, describeFigures} from "./figures.js";
+import {tableFunctions, tableGpuWork, tableLaunchSites, tableStreams, tableThreads} from "./tables.js";
 
 const ROWS_AT_ONCE = 200,
-	CELL_LENGTH = 400;
+	CELL_LENGTH = 400,
+	TITLE_LENGTH = 2000,
+	LABEL = 15, // characters of a column's label that has one line
+	LONG = 26, // characters of a text that has more than one line
+	PLACE = 22, // characters beside a name
+	CHARACTER = 7.55, // pixels of a name's character
+	AROUND_NAME = 54, // pixels beside a name
+	NAME_WIDTH = 250, // pixels of a name: at least these or this part, where there are
+	NAME_PART = 0.3;
 
-const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
-
-// A column: key, label, value of a row for sorting, and how it is shown. With another weight in
-// place of time, times are amounts, and labels name the weight.
-const time = (key, label, hint) => ({
-	key,
-	label,
-	hint,
-	isAmount: true,
-	value: row => row[key],
-});
-const count = (key, label) => ({
-	key,
-	label,
-	value: row => row[key],
-	show: row => formatCount(row[key]),
-});
-const bytes = (key, label) => ({
-	key,
-	label,
-	value: row => row[key],
-	show: row => (row[key] > 0 ? formatBytes(row[key]) : "–"),
-});
-const text = (key, label) => ({
-	key,
-	label,
-	isText: true,
-	value: row => String(row[key]),
-	show: row => clip(String(row[key]), CELL_LENGTH),
-});
-const share = (of, key = "share", label = "Share") => ({
-	key,
-	label,
-	isShare: true,
-	value: row => row[of],
-	of,
-});
-
-// Shows a cell of a table beside the profile, by its kind.
-const FIGURES = {
-	[FIGURE_TEXT]: text => clip(text, CELL_LENGTH),
-	[FIGURE_NOTE]: text => clip(text, CELL_LENGTH),
-	[FIGURE_COUNT]: formatCount,
-	[FIGURE_TIME]: ns => (ns > 0 ? formatTime(ns) : "–"),
-	[FIGURE_BYTES]: bytes => (bytes > 0 ? formatBytes(bytes) : "–"),
-	[FIGURE_SHARE]: permille => `${(permille / 10).toFixed(1)} %`,
-	[FIGURE_THOUSANDTHS]: number => (number / 1000).toFixed(2),
-	[FIGURE_NUMBER]: formatNumber,
-};
-
-// Turns a table of the data into one of this view. The frame that a row leads to comes first.
-function describeFigures(figure, name) {
-	const at = figure.columns.findIndex(column => column.kind === FIGURE_FRAME);
-	const columns = figure.columns.map(({label, kind}, i) => ({
-		key: String(i),
-		label,
-		isText: [FIGURE_TEXT, FIGURE_NOTE].includes(kind),
-		style: kind === FIGURE_NOTE ? "long" : "word",
-		value: row => row.cells[i],
-		show: row => FIGURES[kind](row.cells[i]),
-	}));
-
-	if (at >= 0) columns.unshift({...name(columns.splice(at, 1)[0].label), style: "wide"});
-	return {
-		label: figure.title,
-		columns,
-		rows: () =>
-			figure.rows.map(cells => (at >= 0 ? {frame: cells[at], cells} : {cells})),
-		searched: row => row.cells.join(" "),
-		leftOut: figure.leftOut,
-		isFixed: true,
-		sort: String(figure.columns.findIndex(({kind}) => [FIGURE_TIME, FIGURE_BYTES].includes(kind))),
-		none: `${figure.title}: none`,
-	};
-}
+const natural = new Intl.Collator("en", {numeric: true});
+const inOrder = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 export function makeTableView(app) {
 	const {frames} = app.profile;
-	const tabs = make("div", {class: "group", role: "group", "aria-label": "Tables"});
-	const area = make("div", {
-		class: "table",
-		tabindex: "0",
-		role: "region",
-		"aria-label": "Table",
-	});
-	const mine = make("div");
-	const element = make(
-		"section",
-		{class: "view", "aria-label": "Tables"},
-		make("div", {class: "table-tabs"}, tabs, mine),
-		area,
-	);
+	const tabs = make("div", {class: "tabs"}),
+		mine = make("div", {class: "tools"}),
+		area = make("div", {class: "table", tabindex: "0", role: "region", "aria-label": "Table"}),
+		bar = make("div", {class: "table-tabs"}, tabs, mine),
+		element = make("section", {class: "view", "aria-label": "Tables"}, bar, area);
 	let shown = ROWS_AT_ONCE,
-		shownKey = "";
-	const name = label => ({
-		key: "name",
-		label,
-		isText: true,
-		isName: true,
-		value: row => frames.name[row.frame],
-	});
+		shownKey = "",
+		width = 0, // that the columns were chosen for
+		whole = 0; // what shares are of
 
-	const classOf = row => frames.workClass[row.frame];
+	// ---- columns ----
+
+	// A column: key, label, value of a row for sorting, and its text. With another weight in place
+	// of time, times are amounts, and labels name the weight.
+	const number = (key, label, format, more) => ({
+		key,
+		label,
+		value: row => row[key],
+		text: row => (row[key] > 0 ? format(row[key]) : "–"),
+		...more,
+	});
+	const time = (key, label, hint) => number(key, label, ns => app.amount(ns), {hint, isAmount: true});
+	const count = (key, label) => number(key, label, formatCount);
+	const bytes = (key, label) => number(key, label, formatBytes);
+	const share = (of, key = "share", label = "Share") =>
+		number(of, label, ns => formatShare(ns, whole), {
+			key,
+			of,
+			part: row => (whole > 0 ? row[of] / whole : 0),
+		});
+	const text = (key, label, value = row => String(row[key])) => ({key, label, isText: true, value, text: value});
+	const shortNames = new Map(); // how many kernels have them
+
+	frames.shortName.forEach(short => shortNames.set(short, (shortNames.get(short) ?? 0) + 1));
+
+	// Returns the name of a frame. A name without arguments stands for a kernel if it is the only one.
+	function nameOf(frame) {
+		const short = frames.shortName[frame];
+
+		return isKind(app.kinds[frame], "gpu") && shortNames.get(short) === 1
+			? short
+			: frames.name[frame].replace(/^\[GPU_Kernel\](?=.)/, "");
+	}
+
+	const name = (label, value = row => nameOf(row.frame)) => ({...text("name", label, value), isName: true});
+	const gpuWork = kind => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, kind);
+	const {content} = app;
 	const TABLES = {
-		kernels: {
-			label: "GPU kernels",
+		kernels: content.kernels && {
 			columns: [
 				name("Kernel"),
 				count("operations", "Calls"),
 				time("ns", "Total"),
 				time("mean", "Mean"),
 				share("ns"),
-				{...text("class", "Class"), style: "word", value: classOf, show: classOf},
+				text("class", "Class", row => frames.workClass[row.frame]),
 			],
-			rows: () => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, "gpu"),
-			none: "No GPU kernels are in the profile",
+			rows: () => gpuWork("gpu"),
 		},
-		copies: {
-			label: "Copies and sets",
+		copies: content.copies && {
 			columns: [
 				name("Operation"),
 				count("operations", "Operations"),
@@ -163,18 +92,26 @@ export function makeTableView(app) {
 				time("ns", "Total"),
 				time("mean", "Mean"),
 				{
+					...number("bytes", "Rate"),
 					key: "rate",
-					label: "Rate",
 					value: row => (row.ns > 0 ? row.bytes / row.ns : 0),
-					show: row => formatRate(row.bytes, row.ns),
+					text: row => formatRate(row.bytes, row.ns),
 				},
 				share("ns"),
 			],
-			rows: () => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, "copy"),
-			none: "No other GPU work is in the profile",
+			rows: () => gpuWork("copy"),
+		},
+		sites: content.gpu && {
+			columns: [
+				name("Innermost function outside CUDA"),
+				count("operations", "Operations"),
+				time("ns", "GPU time"),
+				bytes("bytes", "Bytes"),
+				share("ns"),
+			],
+			rows: () => tableLaunchSites(app.shown, app.passes),
 		},
 		functions: {
-			label: "Functions",
 			columns: [
 				name("Function"),
 				time("own", "Own", "Computing in the function itself"),
@@ -183,34 +120,16 @@ export function makeTableView(app) {
 				share("total", "share", "Total share"),
 				time("cpu", "CPU", "Computing, with all that is inside"),
 				time("gpu", "GPU", "Work that was launched inside"),
-				time(
-					"wait",
-					"Waiting",
-					"Of threads, inside; or for work that was launched inside",
-				),
+				time("wait", "Waiting", "Of threads, inside; or for work that was launched inside"),
 			],
 			rows: () => tableFunctions(app.kinds, app.sums()),
 			whole: () => app.weights.total[0],
 			sort: "own",
-			none: "No functions are in the profile",
 		},
-		sites: {
-			label: "Launch sites",
+		threads: content.threads && {
 			columns: [
-				name("Innermost function outside CUDA"),
-				count("operations", "Operations"),
-				time("ns", "GPU time"),
-				bytes("bytes", "Bytes"),
-				share("ns"),
-			],
-			rows: () => tableLaunchSites(app.shown, app.tree, app.passes),
-			none: "Nothing was launched",
-		},
-		threads: {
-			label: "Processes and threads",
-			columns: [
+				name("Thread", row => row.threadName),
 				text("processName", "Process"),
-				text("threadName", "Thread"),
 				time("cpu", "CPU"),
 				time("gpu", "GPU launched"),
 				time("wait", "Waiting"),
@@ -221,15 +140,11 @@ export function makeTableView(app) {
 				process: row.process < 0 ? "" : String(row.process),
 				thread: row.thread < 0 ? "" : `${row.process}.${row.thread}`,
 			}),
-			searched: row => `${row.processName} ${row.threadName}`,
 			sort: "cpu",
-			none: "Processes and threads are not known",
 		},
-		streams: {
-			label: "Devices and streams",
+		streams: content.gpu && {
 			columns: [
-				text("device", "Device"),
-				text("stream", "Stream"),
+				name("Stream", row => `${row.device}, stream ${row.stream}`),
 				text("context", "Context"),
 				text("processName", "Process"),
 				count("operations", "Operations"),
@@ -243,237 +158,282 @@ export function makeTableView(app) {
 				device: row.device,
 				stream: row.stream < 0 ? "" : String(row.stream),
 			}),
-			searched: row => `${row.device} stream ${row.stream} ${row.processName}`,
 			sort: "gpu",
-			none: "No work on a device is in the profile",
 		},
 	};
 
-	const without = {
-		kernels: !app.content.kernels,
-		copies: !app.content.copies,
-		sites: !app.content.gpu,
-		streams: !app.content.gpu,
-		threads: !app.content.threads,
-	};
+	for (const key of Object.keys(TABLES))
+		if (TABLES[key]) TABLES[key].label = TABLE_LABELS[key];
+		else delete TABLES[key];
+	for (const figure of describeFigures(app.profile.figures ?? [], frames, app.kinds, name))
+		TABLES[figure.key] = figure;
 
-	for (const [key, isWithout] of Object.entries(without)) if (isWithout) delete TABLES[key];
-	for (const figure of app.profile.figures ?? []) TABLES[figure.key] = describeFigures(figure, name);
+	const keyShown = () => (Object.hasOwn(TABLES, app.state.table) ? app.state.table : DEFAULTS.table);
 
-	function matches(table, row) {
-		if (row.frame !== undefined) return !app.matches || app.matches[row.frame];
-		return !app.search || app.search.test(table.searched(row));
-	}
+	// ---- the bar above ----
 
 	function fillTabs() {
 		refill(
 			tabs,
-			...makeChoice(
-				Object.entries(TABLES).map(([key, table]) => [key, table.label]),
-				Object.hasOwn(TABLES, app.state.table) ? app.state.table : DEFAULTS.table,
-				table => app.set({table, sort: ""}),
-			),
+			...Object.entries(TABLE_GROUPS).map(([group, labels]) => {
+				const choices = Object.keys(labels)
+					.filter(key => Object.hasOwn(TABLES, key))
+					.map(key => {
+						const {label} = TABLES[key];
+
+						return [key, labels[key] + (/ \(whole run\)$/.exec(label) ?? ""), label];
+					});
+
+				return choices.length === 0
+					? null
+					: make(
+							"div",
+							{class: "group", role: "group", "aria-label": group},
+							make("small", {text: group}),
+							...makeChoice(choices, keyShown(), table => app.set({table, sort: ""})),
+						);
+			}),
 		);
-		refill(mine, app.makeMineButton());
 	}
 
-	function select(table, row) {
-		if (!table.select && row.frame === undefined) return;
-		if (app.state.table === "stalls" && app.views.source?.hasSource(row.frame)) {
-			app.set(app.views.source.linkFrom([row.frame]));
-			return;
-		}
-		app.set(
-			table.select
-				? {...table.select(row), view: "flame", zoom: "", frame: ""}
-				: {view: "flame", frame: String(row.frame), inverted: "", zoom: "", q: ""},
+	function fillTools(hidden) {
+		const isAll = app.state.columns,
+			choice = ["1", isAll ? "Fewer columns" : plural(hidden, "more column")];
+
+		refill(
+			mine,
+			...(hidden > 0 || isAll
+				? makeChoice([choice], isAll, () => app.set({columns: isAll ? "" : "1"}))
+				: []),
+			app.makeMineButton(),
 		);
 	}
 
-	const showAmount = amount => (amount > 0 ? app.amount(amount) : "–");
+	// ---- rows ----
+
+	// Returns what a click on a row does: [a text, a function]; null for nothing.
+	function leadOf(table, row) {
+		const {source} = app.views,
+			changes = table.select?.(row);
+
+		if (keyShown() === "stalls" && source?.hasSource(row.frame))
+			return ["Show its source", () => app.set(source.linkFrom([row.frame]))];
+		if (changes?.table) return ["Show what is in it", () => app.set({...changes, sort: ""})];
+		if (changes)
+			return ["Filter by this", () => app.set({...changes, view: "flame", zoom: "", frame: ""})];
+		if (row.frame === undefined) return null;
+		return ["Show its callers and callees", () => app.openFrame(row.frame)];
+	}
+
+	// Returns the shown table: rows that match, in order, of `all`, and the columns with values.
+	function prepare() {
+		const {sort} = app.state,
+			table = TABLES[keyShown()],
+			all = table.rows(),
+			sharesOf = table.columns.find(({of}) => of)?.of;
+
+		whole = table.whole?.() ?? all.reduce((sum, row) => sum + row[sharesOf], 0);
+		// times of one kind say nothing that the total does not
+		const hasValue = ({text}) => all.some(row => !["", "–"].includes(text(row))),
+			isOfKind = ({key}) => table.whole && ["cpu", "gpu", "wait"].includes(key),
+			filled = table.columns.filter(column => column.isName || hasValue(column)),
+			isMixed = filled.filter(isOfKind).length > 1,
+			columns = filled.filter(column => isMixed || !isOfKind(column));
+		const wanted = sort.replace(/^-/, "") || (table.sort ?? "ns"),
+			sorted =
+				columns.find(column => column.key === wanted) ??
+				columns.find(column => !table.isFixed && !column.isText),
+			sign = sort.startsWith("-") ? 1 : -1,
+			compare = sorted?.isText ? natural.compare : inOrder;
+		const isMatch = row =>
+			!app.search ||
+			app.matches[row.frame] ||
+			columns.some(column => column.isText && app.search.test(column.text(row)));
+		const rows = all.filter(isMatch).map(row => [sorted?.value(row) ?? 0, row]);
+
+		rows.sort(([a, x], [b, y]) => sign * compare(a, b) || (y.total ?? 0) - (x.total ?? 0));
+		return {table, all, rows: rows.map(([, row]) => row), columns, sorted, isUp: sign > 0};
+	}
+
 	const labelOf = column =>
-		app.weight && column.isAmount && column.label.startsWith("GPU")
-			? clip(app.weight.title, 80)
-			: column.label;
+		app.weight && column.isAmount && column.label.startsWith("GPU") ? clip(app.weight.title, 80) : column.label;
 
-	function makeCell(table, column, row, whole) {
-		if (column.isName) {
-			const place = placeOfFrame(frames, row.frame),
-				kind = KINDS[app.kinds[row.frame]],
-				swatch = make("i", {title: kind.label});
+	// Returns the texts of the shown table, for export: all its columns, and all rows that match.
+	function rowsShown() {
+		const {table, rows, columns} = prepare();
 
-			swatch.style.backgroundColor = app.colour(kind);
-			return make(
-				"td",
-				{class: `text named ${column.style ?? ""}`},
-				swatch,
-				make("button", {
-					type: "button",
-					text: clip(
-						frames.name[row.frame].replace(/^\[GPU_Kernel\](?=.)/, ""),
-						CELL_LENGTH,
-					),
-					title:
-						app.state.table === "stalls" && app.views.source?.hasSource(row.frame)
-							? "Show its source"
-							: "Show in the flame graph",
-				}),
-				place ? make("small", {text: clip(place, CELL_LENGTH)}) : null,
-			);
-		}
-		if (column.isShare) {
+		return {
+			title: table.label,
+			head: columns.map(column => labelOf(column) + (column.unit ? `, ${column.unit}` : "")),
+			rows: rows.map(row => columns.map(column => column.text(row))),
+		};
+	}
+
+	// ---- the table ----
+
+	const placeOf = ({frame}) => (frame === undefined ? "" : (placeOfFrame(frames, frame) ?? ""));
+
+	function makeName(column, row, lead, cut) {
+		const full = column.text(row),
+			place = placeOf(row),
+			file = clip(place.split("/").at(-1), CELL_LENGTH),
+			kind = row.frame === undefined ? null : KINDS[app.kinds[row.frame]],
+			swatch = kind && make("i", {title: kind.label}),
+			text = cut(full);
+
+		if (swatch) swatch.style.backgroundColor = app.colour(kind);
+		return make(
+			"td",
+			{class: "text name", title: clip([full, place, lead?.[0]].filter(Boolean).join("\n"), TITLE_LENGTH)},
+			swatch,
+			lead ? make("button", {type: "button", text}) : text,
+			full.includes(file) ? null : make("small", {text: file}),
+		);
+	}
+
+	function makeCell(column, row) {
+		const text = column.text(row),
+			title = column.title?.(row) ?? (column.isLong ? clip(text, TITLE_LENGTH) : null);
+
+		if (column.part) {
 			const bar = make("b", {"aria-hidden": "true"});
 
-			bar.style.width = `calc((100% - 20px) * ${whole > 0 ? Math.min(row[column.of] / whole, 1) : 0})`;
-			return make("td", {class: "share"}, formatShare(row[column.of], whole), bar);
+			bar.style.width = `calc((100% - 20px) * ${Math.min(column.part(row), 1)})`;
+			return make("td", {class: "share"}, text, bar);
 		}
-		return make("td", {
-			class: column.isText ? `text ${column.style ?? "short"}` : null,
-			text: column.isAmount ? showAmount(row[column.key]) : column.show(row),
-		});
+		return make(
+			"td",
+			{class: column.isLong ? "text long" : column.isText && "text", title},
+			column.isLong ? make("span", {text: clip(text, CELL_LENGTH)}) : text,
+		);
 	}
 
-	function makeHead(columns, sorted, isUp) {
-		return make(
-			"thead",
-			{},
-			make(
-				"tr",
-				{},
-				...columns.map(column =>
-					make(
-						"th",
-						{
-							scope: "col",
-							class: column.isText ? "text" : null,
-							"aria-sort":
-								column !== sorted ? null : isUp ? "ascending" : "descending",
-						},
-						make("button", {
-							type: "button",
-							text: labelOf(column),
-							title: (!app.weight && column.hint) || null,
-							on: {
-								click: () => {
-									const down = column === sorted ? isUp : !column.isText;
+	function makeHead(column, sorted, isUp) {
+		const label = labelOf(column),
+			isLong = label.length > LABEL,
+			down = column === sorted ? isUp : !column.isText;
+		const button = make(
+			"button",
+			{
+				type: "button",
+				title: (!app.weight && column.hint) || null,
+				on: {click: () => app.set({sort: down ? column.key : `-${column.key}`})},
+			},
+			// long names of metrics may break
+			...label.split(isLong ? /(?<=[._])/ : "\n").flatMap(part => [part, make("wbr")]),
+			column.unit ? make("small", {text: column.unit}) : null,
+		);
 
-									app.set({sort: down ? column.key : `-${column.key}`});
-								},
-							},
-						}),
-					),
-				),
+		button.style.minWidth = isLong ? `${LABEL}ch` : "max-content";
+		return make(
+			"th",
+			{
+				scope: "col",
+				class: `${column.isText ? "text" : ""} ${column.isName ? "name" : ""}`,
+				"aria-sort": column === sorted && (isUp ? "ascending" : "descending"),
+			},
+			button,
+		);
+	}
+
+	function makeRow(table, columns, row, cut) {
+		const lead = leadOf(table, row);
+		const click = () => lead && getSelection().isCollapsed && lead[1]();
+
+		return make(
+			"tr",
+			{class: lead && "leads", on: {click}},
+			...columns.map(column =>
+				column.isName ? makeName(column, row, lead, cut) : makeCell(column, row),
 			),
 		);
+	}
+
+	function makeTable({table, sorted, isUp}, columns, rows, nameWidth) {
+		const names = rows.map(row => columns[0].text(row)),
+			cut = makeCutter(names, Math.round((nameWidth - AROUND_NAME) / CHARACTER)),
+			heads = columns.map(column => makeHead(column, sorted, isUp));
+
+		heads[0].style.minWidth = `${nameWidth}px`;
+		return make(
+			"table",
+			{"aria-label": table.label, class: columns.some(column => column.isLong) && "wide"},
+			make("thead", {}, make("tr", {}, ...heads)),
+			make("tbody", {}, ...rows.map(row => makeRow(table, columns, row, cut))),
+		);
+	}
+
+	// Shows the columns that have room, the first ones. A probe tells how wide each is at least.
+	function fit(prepared) {
+		const {columns} = prepared,
+			rows = prepared.rows.slice(0, shown);
+		const lengths = rows.map(row => columns[0].text(row).length + (placeOf(row) ? PLACE : 0)),
+			wanted = lengths.reduce((most, length) => Math.max(most, length), 0) * CHARACTER + AROUND_NAME;
+
+		for (const column of columns)
+			column.isLong =
+				column.isText && !column.isName && rows.some(row => column.text(row).length > LONG);
+		const probe = makeTable(prepared, columns, rows, 0);
+
+		probe.className = "probe";
+		refill(area, probe);
+		width = area.clientWidth;
+		const least = Math.min(wanted, Math.max(NAME_WIDTH, width * NAME_PART), width / 2);
+		const [, ...widths] = Array.from(probe.tHead.rows[0].cells, cell => cell.offsetWidth);
+		let used = least,
+			kept = 0;
+
+		while (kept < widths.length && (app.state.columns || used + widths[kept] <= width))
+			used += widths[kept++];
+		refill(
+			area,
+			makeTable(
+				prepared,
+				columns.slice(0, kept + 1),
+				rows,
+				Math.floor(Math.max(least, Math.min(wanted, width - used + least))),
+			),
+		);
+		fillTools(widths.length - kept);
 	}
 
 	function update() {
-		const {state} = app,
-			table = TABLES[Object.hasOwn(TABLES, state.table) ? state.table : DEFAULTS.table],
-			key = [app.filterKey, state.table, state.q, state.sort].join("|");
-		const all = table.rows(),
-			whole = table.whole
-				? table.whole()
-				: sum(all, table.columns.find(column => column.isShare)?.of ?? "gpu");
-		// leave out columns that say nothing: without a value, or of the only kind of
-		// time
-		const hasValues = key => all.some(row => row[key] > 0);
-		const isMixed = ["cpu", "gpu", "wait"].filter(hasValues).length > 1 || !table.whole;
-		const columns = table.columns.filter(({key}) =>
-			["cpu", "gpu", "wait"].includes(key)
-				? isMixed && hasValues(key)
-				: (!["bytes", "rate"].includes(key) || hasValues("bytes")) &&
-					(key !== "operations" || hasValues(key)),
-		);
-		const wanted = state.sort.replace(/^-/, "") || table.sort || "ns";
-		const sorted =
-			columns.find(column => column.key === wanted) ?? columns.find(column => !column.isText);
-		const isUp = state.sort.startsWith("-"),
-			sign = isUp ? 1 : -1;
-		const rows = all.filter(row => matches(table, row)).map(row => [sorted.value(row), row]);
+		const prepared = prepare(),
+			{table, all, rows} = prepared,
+			{table: name, q, sort} = app.state,
+			key = [app.filterKey, name, q, sort].join("|");
+		const say = (...children) => make("div", {class: "more"}, ...children);
 
 		if (key !== shownKey) {
 			shown = ROWS_AT_ONCE;
-			area.scrollTop = 0;
+			area.scrollTo(0, 0);
 		}
 		shownKey = key;
 		fillTabs();
-		rows.sort(([a, x], [b, y]) =>
-			a < b ? -sign : a > b ? sign : (y.total ?? 0) - (x.total ?? 0),
-		);
-		const body = make(
-			"tbody",
-			{},
-			...rows
-				.slice(0, shown)
-				.map(([, row]) =>
-					make(
-						"tr",
-						{on: {click: () => select(table, row)}},
-						...columns.map(column => makeCell(table, column, row, whole)),
-					),
-				),
-		);
+		if (rows.length > 0) fit(prepared);
+		else {
+			const why = all.length > 0 ? "Nothing matches the search." : "Nothing is there, or the filter hides it.";
 
-		// if no name can be pressed, press the first cell
-		if (table.select)
-			for (const row of body.rows)
-				row.cells[0].replaceChildren(
-					make("button", {
-						type: "button",
-						text: row.cells[0].textContent,
-						title: "Filter by this",
-					}),
-				);
-		refill(
-			area,
-			rows.length > 0
-				? make(
-						"table",
-						{},
-						make("caption", {hidden: true, text: table.label}),
-						makeHead(columns, sorted, isUp),
-						body,
-					)
-				: make("p", {
-						class: "message",
-						text:
-							all.length > 0
-								? "Nothing matches the search."
-								: `${table.none}, or the filter hides them.`,
-					}),
-		);
-		if (table.isFixed && isFiltered(state))
-			area.prepend(
-				make("div", {
-					class: "more",
-					text: "The filter does not apply to this table.",
-				}),
-			);
+			fillTools(0);
+			refill(area, make("p", {class: "message", text: why}));
+		}
+		if (table.isFixed && isFiltered(app.state))
+			area.prepend(say("The filter does not apply to this table."));
 		if (table.leftOut > 0)
+			area.append(say(`${plural(table.leftOut, "more row")} left out of the report.`));
+		if (rows.length > shown) {
+			const showMore = () => {
+				shown += 5 * ROWS_AT_ONCE;
+				update();
+			};
+
 			area.append(
-				make("div", {
-					class: "more",
-					text: `${plural(table.leftOut, "more row")} left out of the report.`,
-				}),
+				say(
+					`${plural(rows.length - shown, "more row")}.`,
+					make("button", {type: "button", text: "Show more", on: {click: showMore}}),
+				),
 			);
-		if (rows.length > shown)
-			area.append(
-				make("div", {class: "more", text: `${plural(rows.length - shown, "more row")}.`}),
-			);
-		if (rows.length > shown)
-			area.lastChild.append(
-				make("button", {
-					type: "button",
-					text: "Show more",
-					on: {
-						click: () => {
-							shown += 5 * ROWS_AT_ONCE;
-							update();
-						},
-					},
-				}),
-			);
+		}
 	}
 
 	function key(event) {
@@ -482,5 +442,6 @@ export function makeTableView(app) {
 		return true;
 	}
 
-	return {element, update, key, recolour: update};
+	new ResizeObserver(() => area.clientWidth > 0 && area.clientWidth !== width && update()).observe(area);
+	return {element, update, key, recolour: update, rowsShown};
 }

@@ -86,50 +86,74 @@ function workNode(tree, kinds, node) {
 	return at > 0 ? at : node;
 }
 
-// Sums up GPU work that ends at a frame of this kind: kernels ("gpu") or the rest ("copy").
-export function tableGpuWork(profile, tree, kinds, passes, kind) {
-	const {rows} = profile,
-		sums = new Map();
+const SUM_OF_KIND = ["cpu", "gpu", "wait", "wait", null];
+
+// Sums up the rows that pass, by what `keyOf` returns for a row; null for none. `describe` returns
+// what a sum begins with. Idle time is of a device, not of a thread.
+function sumRows({rows}, passes, keyOf, describe) {
+	const sums = new Map();
 
 	for (let i = 0; i < rows.count; i++) {
-		const frame = tree.frame[workNode(tree, kinds, rows.stack[i])];
+		const key = passes[i] ? keyOf(i) : null;
 
-		if (!passes[i] || rows.kind[i] !== ROW_GPU || frame < 0 || !isKind(kinds[frame], kind))
-			continue;
-		const sum = sums.get(frame) ?? {frame, operations: 0, ns: 0, bytes: 0, mean: 0};
+		if (key === null) continue;
+		if (!sums.has(key))
+			sums.set(key, {cpu: 0, gpu: 0, wait: 0, operations: 0, bytes: 0, ...describe(i)});
+		const sum = sums.get(key),
+			kind = SUM_OF_KIND[rows.kind[i]];
 
+		if (kind) sum[kind] += rows.ns[i];
+		if (rows.kind[i] !== ROW_GPU) continue;
 		sum.operations += rows.operations[i];
-		sum.ns += rows.ns[i];
 		sum.bytes += rows.bytes[i];
-		sum.mean = sum.ns / sum.operations;
-		sums.set(frame, sum);
 	}
 	return [...sums.values()];
+}
+
+// Sums up GPU work by the frame that `frameOf` returns for a row; below 0: none.
+function sumGpuWork(profile, passes, frameOf) {
+	const isWork = i => profile.rows.kind[i] === ROW_GPU && frameOf(i) >= 0;
+
+	return sumRows(
+		profile,
+		passes,
+		i => (isWork(i) ? frameOf(i) : null),
+		i => ({frame: frameOf(i)}),
+	).map(({frame, operations, gpu, bytes}) => ({
+		frame,
+		operations,
+		ns: gpu,
+		bytes,
+		mean: gpu / operations,
+	}));
 }
 
 // Sums up GPU work by the innermost frame around it that is wanted (by frame), else by that of `otherwise`
 // (by stack; null: such work is left out).
 export function tableInnermost(profile, tree, passes, isWanted, otherwise = null) {
-	const {rows} = profile,
-		inner = new Int32Array(tree.count).fill(-1), // by node
-		sums = new Map();
+	const inner = new Int32Array(tree.count).fill(-1); // by node
 
 	for (let i = 1; i < tree.count; i++)
 		inner[i] = isWanted(tree.frame[i]) ? tree.frame[i] : inner[tree.parent[i]];
-	for (let i = 0; i < rows.count; i++) {
-		if (!passes[i] || rows.kind[i] !== ROW_GPU) continue;
-		const at = rows.stack[i],
-			frame = inner[at] < 0 && otherwise ? otherwise[at] : inner[at];
+	return sumGpuWork(profile, passes, i => {
+		const at = profile.rows.stack[i];
 
-		if (frame < 0) continue;
-		const sum = sums.get(frame) ?? {frame, operations: 0, ns: 0, bytes: 0};
+		return inner[at] < 0 && otherwise ? otherwise[at] : inner[at];
+	});
+}
 
-		sum.operations += rows.operations[i];
-		sum.ns += rows.ns[i];
-		sum.bytes += rows.bytes[i];
-		sums.set(frame, sum);
-	}
-	return [...sums.values()];
+// Sums up GPU work that ends at a frame of this kind: kernels ("gpu") or the rest ("copy").
+export function tableGpuWork(profile, tree, kinds, passes, kind) {
+	return sumGpuWork(profile, passes, i => {
+		const frame = tree.frame[workNode(tree, kinds, profile.rows.stack[i])];
+
+		return frame >= 0 && isKind(kinds[frame], kind) ? frame : -1;
+	});
+}
+
+// Sums up GPU work by the function that launched it, which the data has for each stack.
+export function tableLaunchSites(profile, passes) {
+	return sumGpuWork(profile, passes, i => profile.stacks.site[profile.rows.stack[i]]);
 }
 
 // Lists functions. Waiting time is no function's own: its stack ends where the work that ran was
@@ -138,10 +162,7 @@ export function tableFunctions(kinds, sums) {
 	const list = [];
 
 	for (let frame = 0; frame < kinds.length; frame++)
-		if (
-			isKind(kinds[frame], ...FUNCTION_KINDS) &&
-			sums.operations[frame] > 0
-		)
+		if (isKind(kinds[frame], ...FUNCTION_KINDS) && sums.operations[frame] > 0)
 			list.push({
 				frame,
 				own: sums.own[frame] - sums.ownWait[frame],
@@ -151,34 +172,6 @@ export function tableFunctions(kinds, sums) {
 				wait: sums.byKind[ROW_WAIT][frame] + sums.byKind[ROW_CALL][frame],
 			});
 	return list;
-}
-
-// Sums up GPU work by the function that launched it, which the data has for each stack.
-export function tableLaunchSites(profile, tree, passes) {
-	return tableInnermost(profile, tree, passes, () => false, profile.stacks.site);
-}
-
-function addRow(sums, key, make, rows, i) {
-	let sum = sums.get(key);
-
-	if (!sum) {
-		sum = {cpu: 0, gpu: 0, wait: 0, operations: 0, bytes: 0, ...make()};
-		sums.set(key, sum);
-	}
-	switch (rows.kind[i]) {
-		case ROW_CPU:
-			sum.cpu += rows.ns[i];
-			break;
-		case ROW_GPU:
-			sum.gpu += rows.ns[i];
-			sum.operations += rows.operations[i];
-			sum.bytes += rows.bytes[i];
-			break;
-		case ROW_IDLE: // of a device, not of a thread
-			break;
-		default:
-			sum.wait += rows.ns[i];
-	}
 }
 
 // Returns the names of numbers in places.
@@ -200,57 +193,40 @@ export function placeNames(profile) {
 }
 
 export function tableThreads(profile, passes) {
-	const {rows, places} = profile,
-		names = placeNames(profile),
-		sums = new Map();
+	const {process, thread} = profile.places,
+		place = profile.rows.place,
+		names = placeNames(profile);
 
-	for (let i = 0; i < rows.count; i++) {
-		if (!passes[i] || rows.place[i] < 0) continue;
-		const process = places.process[rows.place[i]],
-			thread = places.thread[rows.place[i]];
-
-		addRow(
-			sums,
-			`${process}.${thread}`,
-			() => ({
-				process,
-				thread,
-				processName: names.process(process),
-				threadName: names.thread(process, thread),
-			}),
-			rows,
-			i,
-		);
-	}
-	return [...sums.values()];
+	return sumRows(
+		profile,
+		passes,
+		i => (place[i] < 0 ? null : `${process[place[i]]}.${thread[place[i]]}`),
+		i => ({
+			process: process[place[i]],
+			thread: thread[place[i]],
+			processName: names.process(process[place[i]]),
+			threadName: names.thread(process[place[i]], thread[place[i]]),
+		}),
+	);
 }
 
 export function tableStreams(profile, passes) {
-	const {rows, places} = profile,
+	const {process, device, context, stream} = profile.places,
+		place = profile.rows.place,
 		labels = deviceLabels(profile),
 		names = placeNames(profile);
-	const sums = new Map();
+	const partsOf = at => [process[at], device[at], context[at], stream[at]];
 
-	for (let i = 0; i < rows.count; i++) {
-		if (!passes[i] || rows.place[i] < 0 || places.device[rows.place[i]] < 0) continue;
-		const place = rows.place[i],
-			process = places.process[place];
-		const context = places.context[place],
-			stream = places.stream[place];
-
-		addRow(
-			sums,
-			`${process}.${places.device[place]}.${context}.${stream}`,
-			() => ({
-				process,
-				processName: names.process(process),
-				device: labels[place],
-				context,
-				stream,
-			}),
-			rows,
-			i,
-		);
-	}
-	return [...sums.values()];
+	return sumRows(
+		profile,
+		passes,
+		i => (device[place[i]] >= 0 ? partsOf(place[i]).join(".") : null),
+		i => ({
+			process: process[place[i]],
+			processName: names.process(process[place[i]]),
+			device: labels[place[i]],
+			context: context[place[i]],
+			stream: stream[place[i]],
+		}),
+	);
 }

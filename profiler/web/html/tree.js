@@ -202,9 +202,14 @@ export function compileSearch(text) {
 	}
 }
 
-// Returns 1 by frame where its name matches; null without a search.
+// Returns 1 by frame where its name, or the class of a kernel, matches; null without a search.
 export function searchFrames(frames, text) {
 	const search = compileSearch(text);
 
-	return search && Uint8Array.from(frames.name, name => (search.test(name) ? 1 : 0));
+	return (
+		search &&
+		Uint8Array.from(frames.name, (name, i) =>
+			search.test(name) || (frames.workClass?.[i] && search.test(frames.workClass[i])) ? 1 : 0,
+		)
+	);
 }
