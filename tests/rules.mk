@@ -201,7 +201,7 @@ $(BROWSER_DIR)/pictures: tests/browser/pictures.c tests/unit/made_result.h tests
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a -lcmocka $(LIBS)
 
-test-browser: $(BUILD)/profiler/web/page.html $(BROWSER_DIR)/pictures
+test-browser: all $(BUILD)/profiler/web/page.html $(BROWSER_DIR)/pictures
 	$(Q)tests/run browser
 
 # ---- measuring ----

@@ -476,7 +476,7 @@ test("a chosen time: the flame graph, tables and GPU busy show that time alone",
 	);
 	assert.match((await texts("#note")).join(), /this time alone.*wait/);
 	await browser.key("3");
-	assert.deepEqual((await texts(".table tbody td.named")).length, 1);
+	assert.deepEqual((await texts(".table tbody .named")).length, 1);
 	await browser.key("5");
 	assert.ok(
 		(await texts(".busy .facts")).join().includes(`time shown${((to - from) / 1e3).toFixed(0)} µs`),
