@@ -798,6 +798,52 @@ test("filters: kinds of time, processes, devices", async () => {
 	noProblems();
 });
 
+test("groups: beside filters, own code and search; all time is there once", async () => {
+	const groupBy = value =>
+		browser.evaluate(
+			`(() => { const s = document.querySelector('select[aria-label="Group by"]'); s.value = "${value}"; s.dispatchEvent(new Event("change")); })()`,
+		);
+	const roots = async () => {
+		const [all, ...rest] = await boxes();
+
+		return rest
+			.filter(({y}) => y === all.y + 20)
+			.sort((a, b) => a.x - b.x)
+			.map(({name, total}) => [name, total]);
+	};
+
+	await browser.open(address("small"));
+	await groupBy("thread");
+	assert.equal(await hash(), "#group=thread");
+	assert.deepEqual(await roots(), [
+		["main 1 of app 1", 180],
+		["helper 2 of app 2", 20],
+	]);
+	await click("CPU");
+	assert.deepEqual(await roots(), [
+		["main 1 of app 1", 40],
+		["helper 2 of app 2", 20],
+	]);
+	await browser.evaluate("document.documentElement.app.set({q: 'helper'})");
+	assert.deepEqual(await texts("#matched"), ["33.3 % · 20 ns"]);
+	await groupBy("stream");
+	assert.deepEqual(await roots(), [["[no stream]", 60]]);
+	await browser.open(address("small", "#group=stream&view=tables"));
+	assert.ok((await texts(".table tbody td")).includes("100 ns"));
+	await browser.open(address("mine", "#group=package"));
+	const before = await roots();
+
+	await click("My code");
+	assert.deepEqual(await roots(), before);
+	assert.ok(before.some(([name]) => name === "[torch]"));
+	await browser.open(address("mine", "#group=package&time=100..120"));
+	await browser.until("document.documentElement.dataset.timeline");
+	assert.deepEqual(await roots(), [["[torch]", 20]]);
+	await browser.open(address("small", "#group=nonsense"));
+	assert.equal((await boxes())[0].total, 200);
+	noProblems();
+});
+
 test("every table, the name first; a row leads to its frame", async () => {
 	const cells = () => texts(".table tbody td");
 	const clickRow = number => browser.evaluate(`document.querySelectorAll(".table tbody tr")[${number}].click()`);

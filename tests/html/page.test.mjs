@@ -31,6 +31,7 @@ import {
 	searchFrames,
 	weigh,
 } from "../../profiler/web/html/tree.js";
+import {groupStacks, makeGroupings} from "../../profiler/web/html/group.js";
 import {foldStacks, whyNotFolded} from "../../profiler/web/html/own_code.js";
 import {makeCallers} from "../../profiler/web/html/callers.js";
 import {
@@ -596,6 +597,101 @@ test("own code: 100,000 frames deep, and all time of a big profile", () => {
 		everything(profile).weights.byKind.map(list => list[0]),
 		everything(big).weights.byKind.map(list => list[0]),
 	);
+});
+
+// The profile grouped by a word, and what each group holds: [name, its tree].
+function groupedBy(profile, word) {
+	const {rows} = profile,
+		{frameOf} = makeGroupings(profile)[word];
+	const {stacks, moved} = groupStacks(
+		profile.stacks,
+		rows.stack,
+		Array.from(rows.stack, (stack, i) => frameOf(stack, rows.place[i])),
+	);
+	const grouped = {...profile, stacks, rows: {...rows, stack: moved}},
+		{tree, weights} = everything(grouped);
+
+	return {grouped, shape: shape(profile, makeCallees(tree, weights, rankNames(profile.frames)))};
+}
+
+test("groups: of layers, operators, ranges and packages, all time once", () => {
+	const LAYER = 18,
+		OPERATOR = 17,
+		NVTX = 5;
+	const paths = [
+		[["main", [LAYER, "[a]"], [LAYER, "[a.b]"], [OPERATOR, "op:mm"], [GPU_KERNEL, "k"]], 1, 100],
+		[["main", [LAYER, "[a]"], [GPU_KERNEL, "k"]], 1, 20],
+		[["main", [NVTX, "nvtx:step"], [LAYER, "[a]"], "g"], 0, 3],
+		[["main", "f"], 0, 4],
+		[[], 0, 5],
+	];
+	const groups = word => groupedBy(profileOf(paths), word).shape.slice(2).map(([name, total]) => [name, total]);
+
+	assert.deepEqual(groups("layer"), [
+		["[a.b]", 100],
+		["[a]", 23],
+		["[no layer]", 9],
+	]);
+	assert.deepEqual(groups("operator"), [
+		["[no operator]", 32],
+		["op:mm", 100],
+	]);
+	assert.deepEqual(groups("nvtx"), [
+		["[no nvtx]", 129],
+		["nvtx:step", 3],
+	]);
+	assert.deepEqual(Object.keys(makeGroupings(profileOf(SMALL))), []);
+	const frames = [
+		{name: "main", role: OWN},
+		{name: "mm", role: PACKAGE, folded: "[torch]"},
+		{name: "gemm", role: PACKAGE, folded: "[libcublas.so.13]"},
+	];
+	const stacks = [0, 1, 2].map((frame, outer) => ({outer, frame}));
+	const packages = readProfile(
+		encodeProfile({frames, stacks, rows: [1, 2, 3].map(stack => ({stack, kind: 0, ns: stack}))}),
+	);
+
+	assert.deepEqual(groupedBy(packages, "package").shape, [
+		"",
+		6,
+		["[no package]", 1, ["main", 1]],
+		["[torch]", 5, ["main", 5, ["mm", 5, ["gemm", 3]]]],
+	]);
+});
+
+test("groups: each has the stacks that its filter leaves, in random trees", () => {
+	for (let seed = 1; seed <= 20; seed++) {
+		const random = makeRandom(seed),
+			frames = Array.from({length: 9}, (_, i) => ({name: `f${i}`})),
+			stacks = Array.from({length: 60}, (_, i) => ({outer: Math.max(0, i - random(6)), frame: random(9)}));
+		const profile = readProfile(
+			encodeProfile({
+				frames,
+				stacks,
+				processes: [{number: 0, pid: 1, name: "app 1"}],
+				threads: [1, 2, 3].map(tid => ({process: 0, tid, name: `app ${tid}`})),
+				places: [1, 2, 3].map(tid => [0, tid, -1, -1, -1]),
+				rows: Array.from({length: 40}, (_, i) => ({
+					stack: i,
+					kind: random(4),
+					place: random(3),
+					ns: 1 + random(99),
+				})),
+			}),
+		);
+		const {grouped, shape: groups} = groupedBy(profile, "thread");
+
+		for (let i = 1; i < grouped.stacks.count; i++) assert.ok(grouped.stacks.parent[i] < i);
+		for (const [name, total, ...inside] of groups.slice(2)) {
+			const filter = {...NO_FILTER, thread: `0.${name.slice(4)}`},
+				{tree, weights} = everything(profile, filter);
+			const [, wanted, ...left] = shape(profile, makeCallees(tree, weights, rankNames(profile.frames)));
+
+			assert.equal(total, wanted);
+			assert.deepEqual(JSON.stringify(inside), JSON.stringify(left), `seed ${seed}, ${name}`);
+		}
+		assert.equal(groups[1], everything(profile).weights.total[0]);
+	}
 });
 
 test("search: a regular expression, or plain text", () => {

@@ -79,11 +79,11 @@ export function makeBusyView(app) {
 			sliceRows(app.timeline, makeMeasure(gaps), [SPAN_SAMPLE], true),
 		);
 		const passes = rowsThatPass(profile, {...app.state, device: "", stream: ""}, [ROW_CPU]);
-		const weights = weigh(profile, app.tree, passes);
+		const weights = weigh(profile, profile.tree, passes);
 
 		return {
 			whole: weights.total[0],
-			functions: tableFunctions(app.kinds, sumFrames(app.tree, weights, frames.count, app.spinning))
+			functions: tableFunctions(app.kinds, sumFrames(profile.tree, weights, frames.count, app.spinning))
 				.filter(({cpu}) => cpu > 0)
 				.sort((a, b) => b.own - a.own || b.total - a.total),
 		};
@@ -107,7 +107,7 @@ export function makeBusyView(app) {
 						spans.number[i] === 1
 							? isIn * spans.duration[i]
 							: Math.min(start + spans.duration[i], to) - Math.max(start, from),
-					frame = app.tree.frame[app.stackOf(spans.stack[i])],
+					frame = app.frameAt(spans.stack[i]),
 					place = spans.place[i] < 0 ? profile.places.count : spans.place[i];
 
 				if (!(ns > 0) || !passes[place]) continue;

@@ -224,38 +224,36 @@ function isOfPython(frames, i, text) {
 	return frames.kind[i] === KIND_NATIVE && !text.includes(".so") && PYTHON_FOLDER.test(frames.module[i]);
 }
 
-// Adds a frame behind all others for each text that frames are folded to. Sets `folded` to its
-// number, or -1 for frames that stay.
-function addPackages(frames) {
-	const numbers = new Map(),
-		ofPython = new Set(), // as code_role_is_python says
-		count = frames.count;
-	const longer = (list, value) => {
-		const all = new list.constructor(frames.count);
+// Adds frames without a place behind all others. Returns their numbers by text.
+export function addFrames(frames, texts, kind) {
+	const numbers = new Map();
 
-		all.set(list);
-		return all.fill(value, list.length);
-	};
-
-	for (let i = 0; i < count; i++) {
-		const text = frames.folded[i];
-
-		if (text !== "" && !numbers.has(text)) numbers.set(text, count + numbers.size);
-		if (isOfPython(frames, i, text)) ofPython.add(text);
-	}
-	for (const text of numbers.keys()) {
+	for (const text of texts) {
+		numbers.set(text, frames.count++);
 		frames.name.push(text);
 		frames.shortName.push(text);
 		frames.file.push("");
 		frames.module.push("");
 	}
-	frames.count += numbers.size;
-	frames.class = longer(frames.class, 0);
-	frames.kind = longer(frames.kind, KIND_NATIVE);
+	for (const [key, value] of Object.entries({class: 0, kind, line: 0, role: ROLE_FOLDED, folded: -1})) {
+		const longer = new frames[key].constructor(frames.count).fill(value);
+
+		longer.set(frames[key]);
+		frames[key] = longer;
+	}
+	return numbers;
+}
+
+// Adds a frame for each text that frames are folded to. Sets `folded` to its number, or -1 for frames that stay.
+function addPackages(frames) {
+	const texts = frames.folded,
+		ofPython = new Set(texts.filter((text, i) => isOfPython(frames, i, text))); // as code_role_is_python says
+
+	frames.folded = new Int32Array(frames.count);
+	const numbers = addFrames(frames, new Set(texts.filter(text => text !== "")), KIND_NATIVE);
+
 	for (const [text, number] of numbers) if (ofPython.has(text)) frames.kind[number] = KIND_PYTHON;
-	frames.line = longer(frames.line, 0);
-	frames.role = longer(frames.role, ROLE_FOLDED);
-	frames.folded = Int32Array.from(frames.name, (_, i) => numbers.get(frames.folded[i]) ?? -1);
+	frames.folded = Int32Array.from(frames.name, (_, i) => numbers.get(texts[i]) ?? -1);
 	for (let i = 0; i < frames.count; i++) {
 		const role = frames.role[i];
 

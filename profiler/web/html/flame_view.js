@@ -79,7 +79,9 @@ export function makeFlameView(app) {
 
 		graphs.clear();
 		if (isSandwich()) graphs.set(UPPER, turned(false)).set("", turned(true));
-		else graphs.set("", state.inverted ? turned(false) : makeCallees(app.tree, app.weights, order, isLayer));
+		else if (state.inverted) graphs.set("", turned(false));
+		// groups of layers go by time
+		else graphs.set("", makeCallees(app.tree, app.weights, order, state.group === "layer" ? null : isLayer));
 		graphKey = key;
 	}
 

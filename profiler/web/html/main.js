@@ -17,6 +17,7 @@ import {contentOf, placeNames, sumFrames} from "./tables.js";
 import {DEFAULTS, WHOLE, formatRange, formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, linkLaunches, makeTimelineBuilder} from "./timeline.js";
 import {foldStacks, whyNotFolded} from "./own_code.js";
+import {groupStacks, makeGroupings} from "./group.js";
 import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
 import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
 import {makeFlameView} from "./flame_view.js";
@@ -87,11 +88,13 @@ function startApp(profile) {
 			}
 		: null;
 	const kindsPresent = TIME_KINDS.filter(([, , row]) => profile.rows.kind.includes(row));
-	const works = worksOfFrames(profile.frames),
+	const groupings = makeGroupings(profile),
+		works = worksOfFrames(profile.frames),
 		busyOf = new Map(); // by device, of the whole run
 	const whole = {stacks: profile.stacks, tree: makeTree(profile.stacks), of: null};
 	let folded = null, // the same with others' code folded, once it is wanted
 		chosen = profile.rows, // those of the time that is chosen
+		grouped = null, // {key, shown}: the last that were
 		sums = null;
 	const fold = () => {
 		if (!folded) {
@@ -152,15 +155,17 @@ function startApp(profile) {
 				count += app.tree.frame[i] === frame && app.weights.total[i] > 0 ? 1 : 0;
 			return count;
 		},
-		// Maps a stack of the profile to its number in the tree that is shown.
+		// Maps a stack of the profile to its number in the tree that is shown without groups.
 		stackOf: stack => shownTree().of?.[stack] ?? stack,
-		// Returns the profile with these rows, as it is shown.
+		frameAt: stack => shownTree().tree.frame[app.stackOf(stack)],
+		// Returns the profile with these rows, as it is shown but for groups; `tree` is that of its stacks.
 		profileOf(rows) {
-			const {stacks, of} = shownTree();
+			const {stacks, of, tree} = shownTree();
 
 			return {
 				...profile,
 				stacks,
+				tree,
 				rows: of ? {...rows, stack: Uint32Array.from(rows.stack, i => of[i])} : rows,
 			};
 		},
@@ -273,8 +278,21 @@ function startApp(profile) {
 
 	function fillWeights() {
 		weightSelect.value = app.weight && !fixedWeight ? app.weight.title : "";
-		weightSelect.classList.toggle("set", weightSelect.value !== "");
+		groupSelect.value = app.state.group;
+		for (const select of [weightSelect, groupSelect]) select.classList.toggle("set", select.value !== "");
 	}
+
+	const groupSelect = make(
+		"select",
+		{
+			id: "group",
+			"aria-label": "Group by",
+			hidden: Object.keys(groupings).length === 0,
+			on: {change: event => app.set({group: event.target.value, zoom: "", pick: ""})},
+		},
+		make("option", {value: "", text: "No groups"}),
+		...Object.entries(groupings).map(([value, {label}]) => make("option", {value, text: `Group by ${label}`})),
+	);
 
 	// By filter: its values and their labels.
 	function listChoices() {
@@ -330,6 +348,7 @@ function startApp(profile) {
 
 	byId("places").append(
 		weightSelect,
+		groupSelect,
 		...selects,
 		timeChips,
 		make("button", {
@@ -467,6 +486,32 @@ function startApp(profile) {
 		);
 	}
 
+	// Returns the profile with the chosen rows, grouped. The rows of the whole run come first, so that a time has its nodes.
+	function groupChosen(word) {
+		const lists = chosen === profile.rows ? [chosen] : [profile.rows, chosen],
+			shown = app.profileOf(chosen),
+			key = [chosen, shown.tree, word];
+
+		if (!grouped || key.some((part, i) => part !== grouped.key[i])) {
+			const frames = [],
+				stacks = [];
+
+			for (const rows of lists) {
+				const moved = app.profileOf(rows).rows.stack;
+
+				for (let i = 0; i < rows.count; i++) {
+					frames.push(groupings[word].frameOf(rows.stack[i], rows.place[i]));
+					stacks.push(moved[i]);
+				}
+			}
+			const made = groupStacks(shown.stacks, stacks, frames);
+			const rows = {...chosen, stack: made.moved.subarray(stacks.length - chosen.count)};
+
+			grouped = {key, shown: {...profile, stacks: made.stacks, tree: makeTree(made.stacks), rows}};
+		}
+		return grouped.shown;
+	}
+
 	// Returns the rows of the profile, or those of the chosen time.
 	function chooseRows(state) {
 		const {timeline} = app;
@@ -499,6 +544,7 @@ function startApp(profile) {
 			old = app.state;
 
 		if (!views[state.view]) state.view = DEFAULTS.view;
+		if (!Object.hasOwn(groupings, state.group)) state.group = "";
 		app.state = state;
 		app.weight =
 			fixedWeight ?? profile.weights.find(({title}) => title === state.weight) ?? null;
@@ -508,6 +554,7 @@ function startApp(profile) {
 		const filterKey = JSON.stringify([
 			state.kind,
 			state.my,
+			state.group,
 			state.time,
 			state.idle,
 			app.weight?.title,
@@ -522,8 +569,8 @@ function startApp(profile) {
 				["time", "idle", "weight"].some(key => old[key] !== state[key])
 			)
 				chosen = chooseRows(state);
-			app.shown = app.profileOf(chosen);
-			app.tree = shownTree().tree;
+			app.shown = state.group === "" ? app.profileOf(chosen) : groupChosen(state.group);
+			app.tree = app.shown.tree;
 			app.filterKey = filterKey;
 			app.passes = rowsThatPass(app.shown, state, kinds);
 			app.weights = weigh(app.shown, app.tree, app.passes);

@@ -12,6 +12,7 @@ export const DEFAULTS = {
 	inverted: "", // "1": callers inside callees; "2": callers above a frame, callees below
 	bottom: "", // "1": the root at the bottom
 	my: "", // "1": others' code folded
+	group: "", // what stacks are grouped by: a word of group.js
 	zoom: "", // a node
 	pick: "", // a node: selected; else that of zoom
 	frame: "", // a frame: selected; with `inverted`, the one whose callers are shown

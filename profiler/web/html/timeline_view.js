@@ -829,6 +829,7 @@ export function makeTimelineView(app) {
 				() =>
 					app.set({
 						view: "flame",
+						group: "",
 						zoom: String(app.stackOf(store.stack[i])),
 						inverted: "",
 						frame: "",

@@ -18,7 +18,7 @@ export function makeTree(stacks) {
 	const next = first.slice();
 
 	for (let i = 1; i < count; i++) list[next[parent[i]]++] = i;
-	return {count, parent, frame, depth, first, list};
+	return {count, parent, frame, depth, first, list, run: stacks.run};
 }
 
 // Devices are numbered by process. Devices with one name are taken for one.

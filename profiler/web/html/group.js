@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Groups stacks by where they ran, or by what they are inside: each has the frame of its group at the root, as with --by.
+import {ROLE_PACKAGE, addFrames} from "./data.js";
+import {isKind, kindsOfFrames} from "./kinds.js";
+import {placeNames} from "./tables.js";
+import {deviceLabels} from "./tree.js";
+
+const KIND_PLACE = 0; // enum frame_kind
+
+// Returns the stacks of rows, grouped, and where the rows are in them: `stacks` are those that rows have now, `frames` has the
+// frame of each row's group.
+export function groupStacks(stacks, rowStacks, frames) {
+	const rowsOf = new Map(), // by group
+		at = new Int32Array(stacks.count), // the node in the group that is made; 0: none
+		moved = new Uint32Array(rowStacks.length),
+		parent = [-1],
+		origin = [0], // the stack that a node is of
+		roots = [-1]; // of nodes: the frame of a group, or -1
+
+	frames.forEach((frame, row) => {
+		if (!rowsOf.has(frame)) rowsOf.set(frame, []);
+		rowsOf.get(frame).push(row);
+	});
+	for (const [frame, rows] of rowsOf) {
+		const inside = [],
+			root = parent.push(0) - 1;
+
+		origin.push(0);
+		roots.push(frame);
+		for (const row of rows)
+			for (let i = rowStacks[row]; i > 0 && at[i] === 0; i = stacks.parent[i]) at[i] = inside.push(i);
+		inside.sort((a, b) => a - b); // parents first, and layers as they ran
+		for (const i of inside) {
+			at[i] = parent.push(at[stacks.parent[i]] || root) - 1;
+			origin.push(i);
+			roots.push(-1);
+		}
+		for (const row of rows) moved[row] = at[rowStacks[row]] || root;
+		for (const i of inside) at[i] = 0;
+	}
+	const column = list => list && Int32Array.from(origin, i => list[i]);
+
+	return {
+		stacks: {
+			count: parent.length,
+			parent: Int32Array.from(parent),
+			frame: Int32Array.from(origin, (i, node) => (roots[node] >= 0 ? roots[node] : stacks.frame[i])),
+			site: column(stacks.site),
+			run: column(stacks.run),
+		},
+		moved,
+	};
+}
+
+// Returns what stacks can be grouped by, {word: {label, frameOf(stack, place)}}, where there is more than one group. Their
+// frames are added to the profile's: before anything counts those.
+export function makeGroupings(profile) {
+	const {frames, stacks, places} = profile,
+		names = placeNames(profile),
+		devices = deviceLabels(profile),
+		kinds = kindsOfFrames(frames),
+		groupings = {};
+	const ofPlace = (word, label, textOf) => {
+		const texts = Array.from(places.process, (_, i) => textOf(i)),
+			none = `[no ${word}]`;
+
+		if (new Set(texts).size < 2) return;
+		const numbers = addFrames(frames, new Set([...texts, none]), KIND_PLACE);
+
+		groupings[word] = {label, frameOf: (_, place) => numbers.get(place < 0 ? none : texts[place])};
+	};
+	// `of`: the frame that a frame stands for, or -1; `isOutermost`: the first of them counts, not the last
+	const ofStack = (word, label, of, isOutermost) => {
+		let found = null;
+
+		if (!of.some(frame => frame >= 0)) return;
+		const none = addFrames(frames, [`[no ${word}]`], KIND_PLACE).get(`[no ${word}]`);
+
+		groupings[word] = {
+			label,
+			frameOf(stack) {
+				if (!found) {
+					found = new Int32Array(stacks.count).fill(none);
+					for (let i = 1; i < stacks.count; i++) {
+						const outer = found[stacks.parent[i]],
+							own = of[stacks.frame[i]];
+
+						found[i] = own < 0 || (isOutermost && outer !== none) ? outer : own;
+					}
+				}
+				return found[stack];
+			},
+		};
+	};
+	const severalProcesses = new Set(places.process).size > 1;
+	const process = i => names.process(places.process[i]);
+	const thread = i => names.thread(places.process[i], places.thread[i]);
+
+	ofPlace("process", "process", process);
+	ofPlace("thread", "thread", i => (severalProcesses ? `${thread(i)} of ${process(i)}` : thread(i)));
+	ofPlace("stream", "stream", i =>
+		places.stream[i] < 0 ? "[no stream]" : `${devices[i]} stream ${places.stream[i]}`,
+	);
+	ofStack("package", "package", frames.folded.map((to, i) => (frames.role[i] === ROLE_PACKAGE ? to : -1)), true);
+	for (const [word, label] of [["nvtx", "NVTX range"], ["operator", "operator"], ["layer", "layer"]])
+		ofStack(word, label, Array.from(kinds, (kind, i) => (isKind(kind, word) ? i : -1)), false);
+	return groupings;
+}
