@@ -52,6 +52,35 @@ const PAGES = {
 			{stack: 4, kind: 0, ns: 20},
 		],
 	},
+	unnamed: {
+		facts: {"elapsed ns": 1000, "shown to ns": 1000},
+		frames: [
+			{name: "main", role: 0},
+			...[1, 2, 3].map(i => ({
+				name: `[libx-0123abcd.so.1+0x${i}]`,
+				module: "/usr/lib/libx-0123abcd.so.1",
+				role: 4,
+				folded: "[libx.so]",
+			})),
+			...["nn", "nt"].map(layout => ({
+				class: GPU_KERNEL,
+				name: `[GPU_Kernel]sm80_xmma_gemm_f32f32_f32f32_f32_${layout}_n_tilesize64x64x8_stage3`,
+			})),
+		],
+		stacks: [0, 1, 2, 3, 4, 4].map((outer, frame) => ({outer, frame})),
+		places: [[0, 1, 0, 1, 7]],
+		rows: [
+			{stack: 4, kind: 0, place: 0, ns: 10},
+			{stack: 5, kind: 1, place: 0, ns: 20},
+			{stack: 6, kind: 1, place: 0, ns: 30},
+		],
+		timeline: {
+			records: [
+				{kind: 2, place: 0, start: 100, duration: 20, stack: 5},
+				{kind: 2, place: 0, start: 200, duration: 30, stack: 6},
+			],
+		},
+	},
 	unsampled: {
 		facts: {"cpu ns": 70e6, "sample ns": 20e6},
 		frames: [{name: "main"}, {name: "[not sampled]"}],
@@ -795,6 +824,30 @@ test("filters: kinds of time, processes, devices", async () => {
 	assert.equal((await boxes())[0].total, 140);
 	await browser.open(address("small", "#process=77"));
 	assert.deepEqual(await boxes(), []);
+	noProblems();
+});
+
+test("unnamed functions are one box; kernels have short labels, and their names in the panel", async () => {
+	const shown = async () => (await boxes()).slice(1).map(({name, total}) => [name, total]).sort();
+
+	await browser.open(address("unnamed"));
+	assert.deepEqual(await shown(), [
+		["[libx.so.1] x 3", 60],
+		["gemm nn 64x64x8", 20],
+		["gemm nt 64x64x8", 30],
+		["main", 60],
+	]);
+	await browser.click(...(await pointAt("gemm nt 64x64x8")));
+	assert.match((await texts(".details .name")).join(), /^\[GPU_Kernel\]sm80_xmma_gemm_.*stage3$/);
+	await browser.click(...(await pointAt("[libx.so.1] x 3")));
+	assert.match((await texts(".facts")).join(), /unnamed functions\+0x1 \+0x2 \+0x3/);
+	await browser.open(address("unnamed", "#time=200..300"));
+	await browser.until('document.documentElement.dataset.timeline === "1"');
+	assert.deepEqual(await shown(), [
+		["[libx.so.1] x 3", 30],
+		["gemm nt 64x64x8", 30],
+		["main", 30],
+	]);
 	noProblems();
 });
 

@@ -20,7 +20,7 @@ import {
 } from "../../profiler/web/html/format.js";
 import {TABLE_LABELS} from "../../profiler/web/html/figures.js";
 import {KINDS, kindsOfFrames} from "../../profiler/web/html/kinds.js";
-import {cutName, elideArguments} from "../../profiler/web/html/names.js";
+import {cutName, elideArguments, labelFrames, sharedLength, tellKernel} from "../../profiler/web/html/names.js";
 import {
 	compileSearch,
 	makeCallees,
@@ -32,7 +32,7 @@ import {
 	weigh,
 } from "../../profiler/web/html/tree.js";
 import {groupStacks, makeGroupings} from "../../profiler/web/html/group.js";
-import {foldStacks, whyNotFolded} from "../../profiler/web/html/own_code.js";
+import {foldStacks, foldUnnamed, whyNotFolded} from "../../profiler/web/html/own_code.js";
 import {makeCallers} from "../../profiler/web/html/callers.js";
 import {
 	contentOf,
@@ -943,6 +943,132 @@ test("names: cut where it hurts least", () => {
 
 		assert.ok(cut(name, room).length <= Math.max(room, 0), JSON.stringify(name));
 	}
+});
+
+test("names: kernels of libraries say what they compute", () => {
+	const PARAMETERS = "(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda(float)#1}";
+	const told = [
+		["sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4", "gemm nn 64x64x8"],
+		["sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x16_kernel__5x_cublas", "gemm tf32 nn 64x64x16"],
+		["sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas", "gemm bf16 tn 128x128x64"],
+		["cutlass::Kernel2<cutlass_80_simt_sgemm_128x256_8x4_nt_align1>(Params)", "sgemm nt 128x256x8"],
+		["cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_128x128_64x3_nn_align8", "gemm bf16 nn 128x128x64"],
+		["ampere_sgemm_128x64_tn", "sgemm tn 128x64"],
+		["nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_TNN", "nvjet TNN 128x256x64"],
+		["cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128_4x", "sdpa flash fprop f16 64x128x128"],
+		["fmha_cutlassF_f32_aligned_64x64_rf_sm80(Params)", "fmha forward 64x64"],
+		["pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>, true>(P)", "flash_fwd 64x128x128"],
+		["cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<int> > >(P)", "FlashAttnFwdSm90"],
+		["at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)", "elementwise add"],
+		[`at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl${PARAMETERS}, std::array<char*, 2ul> >`, "elementwise Gelu"],
+		[`at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda${PARAMETERS}> >`, "elementwise direct_copy"],
+		["at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float, float> > >(P)", "reduce Mean"],
+		["at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::TensorListMetadata<1>, at::native::(anonymous namespace)::BinaryOpScalarFunctor<float, 1, 1, 0>, std::plus<float>, float>(P)", "multi_tensor_apply plus"],
+		["cublasLt::splitKreduce_kernel<32, 16, int>(P)", "splitKreduce"],
+		["cublas::gemvx::kernel<int>(P)", "gemvx"],
+		["triton_per_fused__softmax_add_div_1", "triton softmax_add_div_1"],
+		["model::matmul<float, 16>(float*)", "short"],
+		["my_64x64_kernel", "short"],
+		["", "short"],
+	];
+
+	for (const [name, label] of told) assert.equal(tellKernel(`[GPU_Kernel]${name}`, "short"), label, name);
+});
+
+test("names: two kernels or libraries have one label only if they have one name", () => {
+	const labels = (names, kind = 9) =>
+		labelFrames({name: names, shortName: names}, names.map(() => kind));
+	const gemm = part => `sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_${part}_cublas`;
+
+	assert.equal(KINDS[9].word, "gpu");
+	assert.deepEqual(labels([gemm("stage3_aligna4"), gemm("stage4_aligna4"), gemm("stage3_aligna4"), "ampere_sgemm_128x64_tn"]), [
+		"gemm nn 64x64x8 stage3",
+		"gemm nn 64x64x8 stage4",
+		"gemm nn 64x64x8 stage3",
+		"sgemm tn 128x64",
+	]);
+	assert.deepEqual(labels(["triton_per_fused_add_1", "triton_poi_fused_add_1"]), ["triton add_1 per", "triton add_1 poi"]);
+	assert.deepEqual(labels(["triton_per_fused_add_1", "triton_per_fused__add_1"]), [
+		"triton_per_fused_add_1",
+		"triton_per_fused__add_1",
+	]);
+	assert.deepEqual(labels(["[libgomp-a34b3233.so.1+0x1a]", "f"], 0), ["[libgomp.so.1+0x1a]", "f"]);
+	assert.deepEqual(labels(["[libx-0123abcd.so]", "[libx-89abcdef.so]"], 0), ["[libx.so] 0123abcd", "[libx.so] 89abcdef"]);
+	const random = makeRandom(7),
+		words = ["triton_per_fused_", "add", "_", "sgemm", "64x64", "_nn", "at::native::", "reduce_kernel", "<", ">", "(", " "];
+
+	for (let round = 0; round < 300; round++) {
+		const names = Array.from({length: 12}, () =>
+			Array.from({length: 1 + random(7)}, () => words[random(words.length)]).join(""),
+		);
+		const made = labels(names);
+
+		names.forEach((a, i) =>
+			names.forEach((b, k) => assert.equal(made[i] === made[k], a === b, `${a} and ${b}: ${made[i]}`)),
+		);
+	}
+});
+
+test("names: what all siblings begin with is not seen where room is little", () => {
+	const cut = (names, room) => names.map(name => cutName(name, text => text.length <= room, false, sharedLength(names)));
+
+	assert.deepEqual(cut(["elementwise add", "elementwise Gelu"], 7), ["…add", "…Gelu"]);
+	assert.deepEqual(cut(["elementwise add", "elementwise Gelu"], 15), ["elementwise add", "…Gelu"]);
+	assert.deepEqual(cut(["_call_impl", "_call_method"], 7), ["…impl", "…method"]);
+	assert.equal(sharedLength(["elementwise", "elementwise add"]), 0);
+	assert.equal(sharedLength(["forward", "forwarded"]), 0);
+	assert.equal(sharedLength(["a_b", "a_c"]), 0);
+	assert.equal(sharedLength(["alone in the row"]), 0);
+});
+
+test("own code: runs of unnamed functions are one frame of their library, with all time", () => {
+	const library = {module: "/usr/lib/libx.so.13", role: PACKAGE, folded: "[libx.so.13]"};
+	const frames = [
+		{name: "main", role: OWN},
+		{name: "[libx.so.13+0x10]", ...library},
+		{name: "[libx.so.13+0x20]", ...library}, // 2
+		{name: "named", ...library},
+		{name: "[app+0x30]", module: "/home/me/app", role: OWN}, // 4
+		{name: "[app+0x40]", module: "/home/me/app", role: OWN},
+		{class: GPU_KERNEL, name: "[GPU_Kernel]k"}, // 6
+		{name: `libcudart_static_${"0123456789".repeat(4)}`, module: "/home/me/app", role: PLUMBING, folded: "[libcudart]"},
+	];
+	const stacks = [
+		{outer: 0, frame: 0},
+		{outer: 1, frame: 1},
+		{outer: 2, frame: 2}, // 3
+		{outer: 3, frame: 1},
+		{outer: 4, frame: 3}, // 5
+		{outer: 1, frame: 2},
+		{outer: 6, frame: 3}, // 7
+		{outer: 1, frame: 4},
+		{outer: 8, frame: 5}, // 9
+		{outer: 9, frame: 7},
+		{outer: 10, frame: 6, site: 2}, // 11
+	];
+	const rows = stacks.map((_, i) => ({stack: i + 1, kind: 0, ns: 2 ** i}));
+	const figures = [{key: "x", title: "X", columns: [{label: "F", kind: 1}], rows: [[2], [0]]}];
+	const weights = [{title: "w", unit: "", note: "", rows: [{stack: 4, value: 7}]}];
+	const profile = foldUnnamed(readProfile(encodeProfile({frames, stacks, rows, figures, weights}))),
+		{tree, weights: sums} = everything(profile),
+		at = profile.frames.name.indexOf("[libx.so.13]", frames.length + 2);
+
+	assert.deepEqual(shape(profile, makeCallees(tree, sums, rankNames(profile.frames))), [
+		"",
+		2047,
+		[
+			"main",
+			2047,
+			["[app+0x30]", 1920, ["[app+0x40]", 1792, ["[libcudart]", 1536, ["[GPU_Kernel]k", 1024]]]],
+			["[libx.so.13]", 126, ["named", 80]],
+		],
+	]);
+	assert.deepEqual(profile.frames.facts.get(at), [["unnamed functions", "+0x10 +0x20"]]);
+	assert.equal(profile.stacks.run[profile.stacks.of[2]], 3);
+	assert.equal(profile.stacks.of[6], profile.stacks.of[4]);
+	assert.equal(profile.stacks.site[profile.stacks.of[11]], at);
+	assert.deepEqual(profile.figures[0].rows, [[at], [0]]);
+	assert.deepEqual([...profile.weights[0].rows.stack], [profile.stacks.of[4]]);
 });
 
 test("format: digits that matter, with units", () => {

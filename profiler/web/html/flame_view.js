@@ -150,7 +150,9 @@ export function makeFlameView(app) {
 			frame = graph.frame[node];
 
 		if (!(node > 0)) return `all: ${app.amount(graph.total[0])}`;
-		return (isClosed(prefix, node) ? "▸ " : "") + (frames.shortName[frame] || frames.name[frame]);
+		const run = app.state.inverted ? 0 : app.tree.run?.[node];
+
+		return `${isClosed(prefix, node) ? "▸ " : ""}${app.labels[frame]}${run > 1 ? ` x ${run}` : ""}`;
 	}
 
 	const linkOf = (prefix, node) => {
@@ -222,7 +224,7 @@ export function makeFlameView(app) {
 		if (state.frame !== "")
 			chips.push(
 				crumb(
-					`${isSandwich() ? "sandwich" : state.inverted ? "callers" : "selected"}: ${cut(frames.shortName[app.frameOf(state.frame)], 30)} ✕`,
+					`${isSandwich() ? "sandwich" : state.inverted ? "callers" : "selected"}: ${cut(app.labels[app.frameOf(state.frame)], 30)} ✕`,
 					"Show all frames again",
 					() => app.set({frame: "", inverted: isSandwich() ? "" : state.inverted, zoom: "", pick: ""}),
 					"chip",

@@ -4,7 +4,7 @@
 import {make} from "./dom.js";
 import {cut, formatShare, plural} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
-import {cutName} from "./names.js";
+import {cutName, sharedLength} from "./names.js";
 import {
 	BOX_COLOURS,
 	DIM,
@@ -43,7 +43,8 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	const tip = make("div", {class: "tip", hidden: true});
 	const context = canvas.getContext("2d");
 	const textWidth = makeTextWidth(context),
-		colours = new Map();
+		colours = new Map(),
+		shared = new Map(); // by the box around
 	let graph = null,
 		graphKey = "",
 		zoom = 0,
@@ -65,6 +66,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			graph = next;
 			graphKey = key;
 			layoutKey = "";
+			shared.clear();
 		}
 		selected = picked;
 		if (zoomed !== zoom || layoutKey === "") {
@@ -151,6 +153,19 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		return colour;
 	}
 
+	// Returns how many characters of its label a box shares with all siblings.
+	function sharedBy(node) {
+		const outer = graph.parent[node];
+
+		if (node <= 0 || hooks.isClosed(node)) return 0;
+		if (!shared.has(outer))
+			shared.set(
+				outer,
+				sharedLength(Array.from(graph.children(outer), child => app.labels[graph.frame[child]])),
+			);
+		return shared.get(outer);
+	}
+
 	function drawBox(box, y, style) {
 		const frame = box.node > 0 ? graph.frame[box.node] : -1;
 		const dim =
@@ -171,6 +186,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 				hooks.nameOf(box.node),
 				name => textWidth(name) <= box.width - 2 * PADDING,
 				frame >= 0 && isKind(app.kinds[frame], "layer"),
+				sharedBy(box.node),
 			);
 
 			context.fillStyle = dim ? faintTextOn(fill) : colour.text;

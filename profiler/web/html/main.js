@@ -4,6 +4,7 @@ import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatAmount, formatShare, formatTime, plural} from "./format.js";
 import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
 import {kindsOfFrames} from "./kinds.js";
+import {labelFrames} from "./names.js";
 import {
 	compileSearch,
 	deviceLabels,
@@ -16,7 +17,7 @@ import {
 import {contentOf, placeNames, sumFrames} from "./tables.js";
 import {DEFAULTS, WHOLE, formatRange, formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, linkLaunches, makeTimelineBuilder} from "./timeline.js";
-import {foldStacks, whyNotFolded} from "./own_code.js";
+import {foldStacks, foldUnnamed, whyNotFolded} from "./own_code.js";
 import {groupStacks, makeGroupings} from "./group.js";
 import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
 import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
@@ -90,6 +91,7 @@ function startApp(profile) {
 	const kindsPresent = TIME_KINDS.filter(([, , row]) => profile.rows.kind.includes(row));
 	const groupings = makeGroupings(profile),
 		works = worksOfFrames(profile.frames),
+		kinds = kindsOfFrames(profile.frames),
 		busyOf = new Map(); // by device, of the whole run
 	const whole = {stacks: profile.stacks, tree: makeTree(profile.stacks), of: null};
 	let folded = null, // the same with others' code folded, once it is wanted
@@ -128,7 +130,8 @@ function startApp(profile) {
 		timelineStatus: "Reading the timeline…", // why there is none
 		workOf: i => workOfSpan(works, app.timeline.spans, i),
 		tree: whole.tree,
-		kinds: kindsOfFrames(profile.frames),
+		kinds,
+		labels: labelFrames(profile.frames, kinds), // of frames, in little room
 		state: null,
 		filterKey: null,
 		passes: null,
@@ -710,7 +713,7 @@ async function start() {
 	const data = byId("data");
 
 	try {
-		const profile = await unpackProfile(data.textContent);
+		const profile = foldUnnamed(await unpackProfile(data.textContent));
 
 		data.remove();
 		const app = (document.documentElement.app = startApp(profile));

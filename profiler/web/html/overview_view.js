@@ -253,7 +253,7 @@ export function makeOverview(app) {
 						make("button", {
 							type: "button",
 							class: "link name",
-							text: clip(name ?? (frames.shortName[frame] || frames.name[frame]), 200).replace(/^\[GPU_Kernel\](?=.)/, ""),
+							text: clip(name ?? app.labels[frame], 200).replace(/^\[GPU_Kernel\](?=.)/, ""),
 							title: name ?? `${clip(frames.name[frame], 1000)}\nIts callers and callees`,
 							on: {click: act ?? (() => app.openFrame(frame))},
 						}),

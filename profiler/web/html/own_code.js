@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Folds library code into its packages, as --my-code does: profiler/shape/view.h has the rules.
+// Folds library code: runs of functions without a name into their library, and all of it into its packages, as --my-code does:
+// profiler/shape/view.h has the rules of that.
 import {
+	FIGURE_FRAME,
 	ROLE_CALLERS,
 	ROLE_FOLDED,
 	ROLE_KERNEL_MODE,
 	ROLE_OWN,
 	ROLE_PACKAGE,
 	ROLE_PLUMBING,
+	addFrames,
 } from "./data.js";
 
 const RUN_MAX = 8; // VIEW_RUN_MAX
@@ -54,6 +57,87 @@ function makeStacks(most) {
 			return count - 1;
 		},
 		finish: () => ({count, parent: parent.slice(0, count), frame: frame.slice(0, count)}),
+	};
+}
+
+const OFFSETS_SHOWN = 40;
+
+// Returns the library of a function of others that has no name, and what it has in place of one; or null. The user's own stay:
+// their offsets are all that tells them apart.
+function parseUnnamed({name, module, role}, i) {
+	const file = module[i].slice(module[i].lastIndexOf("/") + 1),
+		offset = name[i].slice(file.length + 1, -1),
+		hidden = /^(lib\w{1,80})_static_([0-9a-f]{40})$/.exec(name[i]); // of CUDA's static libraries
+
+	if (![ROLE_PACKAGE, ROLE_PLUMBING].includes(role[i])) return null;
+	if (hidden) return [`[${hidden[1]}]`, hidden[2].slice(0, 8)];
+	if (file === "" || name[i] !== `[${file}${offset}]` || !/^(?:\+0x[0-9a-f]+)?$/.test(offset)) return null;
+	return [`[${file}]`, offset];
+}
+
+// Returns by frame the one of its library, if it is a function there without a name, or -1. That frame tells the offsets.
+function librariesOf(frames) {
+	const parts = new Map(), // by all that a frame of a library has
+		libraries = new Int32Array(frames.count).fill(-1);
+
+	for (let i = 0; i < libraries.length; i++) {
+		const [name, offset] = parseUnnamed(frames, i) ?? [""],
+			columns = ["module", "class", "kind", "role", "folded"],
+			key = [name, ...columns.map(column => frames[column][i])].join("\n");
+
+		if (name === "") continue;
+		if (!parts.has(key)) parts.set(key, {name, list: []});
+		parts.get(key).list.push([i, offset]);
+	}
+	for (const {name, list} of parts.values()) {
+		const [first] = list[0],
+			offsets = list.map(([, offset]) => offset).filter(offset => offset !== "");
+		const library =
+			list.find(([, offset]) => offset === "")?.[0] ?? addFrames(frames, [name], frames.kind[first]).get(name);
+
+		for (const column of ["module", "class", "role", "folded"]) frames[column][library] = frames[column][first];
+		if (offsets.length > 0)
+			frames.facts.set(library, [["unnamed functions", offsets.slice(0, OFFSETS_SHOWN).join(" ")]]);
+		for (const [i] of list) libraries[i] = library;
+	}
+	return libraries;
+}
+
+// Returns the profile with each run of unnamed functions of one library as one frame. `stacks.run` has the length of the longest
+// run that is in one, and `stacks.of` the new number of each stack.
+export function foldUnnamed(profile) {
+	const {frames, stacks, weights, figures} = profile,
+		libraries = librariesOf(frames),
+		made = makeStacks(stacks.count),
+		of = new Int32Array(stacks.count),
+		length = new Int32Array(stacks.count), // of the run that a stack ends with
+		run = new Int32Array(stacks.count),
+		site = new Int32Array(stacks.count).fill(-1);
+	const frameOf = frame => (libraries[frame] >= 0 ? libraries[frame] : frame);
+
+	if (libraries.every(library => library < 0)) return profile;
+	for (let i = 1; i < stacks.count; i++) {
+		const outer = stacks.parent[i],
+			frame = frameOf(stacks.frame[i]),
+			isUnnamed = libraries[stacks.frame[i]] >= 0,
+			goesOn = isUnnamed && length[outer] > 0 && made.frame[of[outer]] === frame;
+
+		of[i] = goesOn ? of[outer] : made.push(of[outer], frame);
+		length[i] = isUnnamed ? (goesOn ? length[outer] : 0) + 1 : 0;
+		run[of[i]] = Math.max(run[of[i]], length[i]);
+		site[of[i]] = stacks.site[i] < 0 ? -1 : frameOf(stacks.site[i]);
+	}
+	const moved = rows => ({...rows, stack: rows.stack.map(stack => of[stack])});
+
+	for (const {columns, rows} of figures)
+		columns.forEach(({kind}, at) => {
+			for (const row of kind === FIGURE_FRAME ? rows : []) row[at] = frameOf(row[at]);
+		});
+	return {
+		...profile,
+		stacks: {...made.finish(), site, run, of},
+		rows: moved(profile.rows),
+		weights: weights.map(weight => ({...weight, rows: moved(weight.rows)})),
 	};
 }
 

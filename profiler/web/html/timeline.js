@@ -63,7 +63,7 @@ export function readPart(bytes) {
 }
 
 // Reads the records of a part to where its groups say (`to`), a column after the other.
-function readRecords({kind, groups, reader}, store, stackCount) {
+function readRecords({kind, groups, reader}, store, {of, count: stackCount}) {
 	const columns = [...PART_COLUMNS];
 
 	if (kind === PART_SUMS) columns[columns.indexOf("node")] = "number";
@@ -89,14 +89,16 @@ function readRecords({kind, groups, reader}, store, stackCount) {
 			if (column === "start") {
 				list[to] = first;
 				for (let i = to + 1; i < end; i++) list[i] += list[i - 1];
-			} else if (column === "stack" && most >= stackCount) {
-				throw new Error("a record of the timeline has no stack");
+			} else if (column === "stack") {
+				if (most >= (of?.length ?? stackCount)) throw new Error("a record of the timeline has no stack");
+				// runs of unnamed functions are folded
+				for (let i = to; of && i < end; i++) list[i] = of[list[i]];
 			}
 		}
 	}
 	if (!reader.isAtEnd()) throw new Error("a part of the timeline goes on after its end");
-	for (const {kind: of, place, to, count} of groups) {
-		store.kind.fill(of, to, to + count);
+	for (const {kind: one, place, to, count} of groups) {
+		store.kind.fill(one, to, to + count);
 		store.place.fill(place, to, to + count);
 		if (kind === PART_RECORDS) store.number.fill(1, to, to + count);
 	}
@@ -305,7 +307,7 @@ export function makeTimelineBuilder(profile, pause) {
 		}
 		for (const part of parts.splice(0)) {
 			for (const group of part.groups) group.to += group.track.first;
-			readRecords(part, store, profile.stacks.count);
+			readRecords(part, store, profile.stacks);
 			await pause();
 		}
 		for (const track of tracks.values()) await layOutTrack(store, track, pause);
