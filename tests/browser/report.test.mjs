@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The report in a browser: every view, with what a person does there. make test-browser
 import assert from "node:assert/strict";
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {after, before, beforeEach, test} from "node:test";
@@ -848,6 +848,53 @@ test("unnamed functions are one box; kernels have short labels, and their names 
 		["gemm nt 64x64x8", 30],
 		["main", 30],
 	]);
+	noProblems();
+});
+
+test("export: the flame graph as a picture and as stacks, a table as Markdown", async () => {
+	const saved = async (label, name) => {
+		const at = join(folder, "saved", name);
+
+		rmSync(at, {force: true});
+		await browser.evaluate('document.querySelector("#export summary").click()');
+		await browser.until(`[...document.querySelectorAll("#export button")].some(b => b.textContent === "${label}")`);
+		await click(label);
+		for (let i = 0; i < 200 && !existsSync(at); i++) await new Promise(resolve => setTimeout(resolve, 50));
+		assert.equal(await browser.evaluate('document.getElementById("export").open'), false);
+		return readFileSync(at, "utf8");
+	};
+	const disabled = async () => {
+		await browser.evaluate('document.querySelector("#export summary").click()');
+		await browser.until('document.querySelector("#export button")');
+		return texts("#export button:disabled");
+	};
+
+	await browser.send("Page.setDownloadBehavior", {behavior: "allow", downloadPath: join(folder, "saved")});
+	await browser.open(address("small", "#group=thread&kind=cpu"));
+	assert.equal(
+		await saved("Folded stacks", "profile.folded"),
+		"main 1 of app 1;main;tokenize 40\nhelper 2 of app 2;main;tokenize 20\n",
+	);
+	await browser.open(address("small", "#inverted=2&frame=2"));
+	assert.equal(
+		await saved("Folded stacks", "profile.folded"),
+		"main;forward;cudaLaunchKernel;[GPU_Kernel]gemm<float, 64>(float*) 100\n",
+	);
+	const svg = await saved("Flame graph as SVG", "profile.svg");
+
+	for (const name of ["main", "forward", "gemm&lt;float, 64&gt;"]) assert.ok(svg.includes(`>${name}</text>`), name);
+	await browser.open(address("hostile"));
+	writeFileSync(join(folder, "hostile.svg"), await saved("Flame graph as SVG", "profile.svg"));
+	assert.deepEqual(await disabled(), ["Table as Markdown"]);
+	assert.equal(await browser.evaluate("document.documentElement.app.state.zoom"), "");
+	await browser.open(address("small", "#view=tables&table=copies"));
+	assert.match(await saved("Table as Markdown", "profile.md"), /^## .*\n\n\| .*\|\n\|---\|.*\n\| .*HtoD.* 100 GB\/s \|/);
+	assert.deepEqual(await disabled(), ["Flame graph as SVG", "Folded stacks"]);
+	noProblems();
+	await browser.send("Page.navigate", {url: pathToFileURL(join(folder, "hostile.svg")).href});
+	await browser.until('document.readyState === "complete" && document.documentElement.localName === "svg"');
+	assert.equal(await browser.evaluate("document.querySelector('script, img, parsererror')"), null);
+	assert.equal(await browser.evaluate("window.hacked"), undefined);
 	noProblems();
 });
 

@@ -32,6 +32,7 @@ import {
 	weigh,
 } from "../../profiler/web/html/tree.js";
 import {groupStacks, makeGroupings} from "../../profiler/web/html/group.js";
+import {escapeXml, makeFolded, makeMarkdown, makeSvg} from "../../profiler/web/html/export.js";
 import {foldStacks, foldUnnamed, whyNotFolded} from "../../profiler/web/html/own_code.js";
 import {makeCallers} from "../../profiler/web/html/callers.js";
 import {
@@ -1071,6 +1072,47 @@ test("own code: runs of unnamed functions are one frame of their library, with a
 	assert.deepEqual([...profile.weights[0].rows.stack], [profile.stacks.of[4]]);
 });
 
+test("export: folded stacks of what is shown, each weight once", () => {
+	const profile = profileOf([
+			[["main", "a;b"], 0, 10],
+			[["main", "a;b", "c\nd"], 0, 5],
+			[["other", "main"], 0, 3.4],
+			[["main"], 0, 0.2],
+			[[], 0, 7],
+		]),
+		{tree, weights} = everything(profile),
+		fold = wanted => makeFolded(tree, weights, profile.frames.name, wanted);
+
+	assert.equal(fold(node => node === 0), "main;a:b 10\nmain;a:b;c?d 5\nother;main 3\n");
+	assert.equal(fold(node => profile.frames.name[tree.frame[node]] === "other"), "other;main 3\n");
+	assert.equal(fold(() => false), "");
+});
+
+test("export: nothing of a name is markup", () => {
+	assert.equal(escapeXml('<a b="c">&\0\ud800\uffff\u{1f600}'), "&lt;a b=&quot;c&quot;&gt;&amp;\ufffd\ufffd\ufffd\u{1f600}");
+	const svg = makeSvg(
+		on => {
+			on.title = "<script>";
+			on.fillStyle = "#123456";
+			on.fillRect(1.234, 0, 10, 19);
+			on.fillText("</text>", 2, 10);
+			return {width: 20, height: 30};
+		},
+		"#ffffff",
+		"a & b",
+		"#q=<",
+	);
+
+	assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" width="20" height="30" viewBox="0 0 20 30">/);
+	assert.match(svg, /<title>&lt;script&gt;<\/title><rect x="1.23" y="0" width="10" height="19" fill="#123456"\/>/);
+	assert.match(svg, /<text x="2" y="10" fill="#123456">&lt;\/text&gt;<\/text>/);
+	assert.doesNotMatch(svg, /<script|style=|href/);
+	assert.equal(
+		makeMarkdown({title: "T_1", head: ["Name", "ns"], rows: [["a|b\n<i> `c` [x](http://y) @me www.z", "5"]]}),
+		"## T\\_1\n\n| Name | ns |\n|---|---|\n| a\\|b &lt;i&gt; \\`c\\` \\[x\\](http\\://y) \\@ me www\\.z | 5 |\n",
+	);
+});
+
 test("format: digits that matter, with units", () => {
 	assert.deepEqual([0, 7, 1500, 12.3e6, 999e6, 61e9, 7200e9].map(formatTime), [
 		"0",
@@ -1412,7 +1454,8 @@ test("page: one script without imports, allowed by its hash alone", () => {
 	assert.ok(page.includes(`script-src 'sha256-${hash(script)}'`));
 	assert.ok(page.includes(`style-src 'sha256-${hash(style)}'`));
 	assert.match(page, /default-src 'none'/);
-	assert.doesNotMatch(page, /https?:|\bon\w+="|style="/);
+	// a namespace is no request
+	assert.doesNotMatch(page.replace('xmlns="http://www.w3.org/2000/svg"', ""), /https?:|\bon\w+="|style="/);
 	assert.match(page, /<script type="application\/octet-stream" id="data">$/);
 });
 

@@ -433,6 +433,12 @@ export function makeFlameView(app) {
 			for (const pane of [main, upper]) pane.recolour();
 			if (graphs.size > 0) showDetails(selection());
 		},
+		// Draws everything that is shown. Returns its size.
+		paint(on) {
+			const above = isSandwich() ? upper.paint(on, 0) : 0;
+
+			return {width: main.element.clientWidth, height: above + main.paint(on, above)};
+		},
 		boxes: (isUpper = false) => (isUpper ? upper : main).boxes(),
 	};
 }

@@ -166,21 +166,21 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		return shared.get(outer);
 	}
 
-	function drawBox(box, y, style) {
+	function drawBox(box, y, style, on = context) {
 		const frame = box.node > 0 ? graph.frame[box.node] : -1;
 		const dim =
 			frame >= 0 && (app.matches ? !app.matches[frame] : style.frame >= 0 && frame !== style.frame);
 		const width = Math.max(box.width - (box.width > 3 ? 1 : 0), 0.5);
 
-		context.globalAlpha = box.node < 0 ? DIM : 1;
+		on.globalAlpha = box.node < 0 ? DIM : 1;
 		const colour =
 			frame >= 0
 				? colourOf(frame)
 				: {fill: box.node < 0 ? style.small : style.root, text: style.text};
 		const fill = dim ? mixColours(colour.fill, style.page, DIM) : colour.fill;
 
-		context.fillStyle = fill;
-		context.fillRect(box.x, y, width, ROW - 1);
+		on.fillStyle = fill;
+		on.fillRect(box.x, y, width, ROW - 1);
 		if (box.node >= 0 && box.width > 20) {
 			const text = cutName(
 				hooks.nameOf(box.node),
@@ -189,10 +189,10 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 				sharedBy(box.node),
 			);
 
-			context.fillStyle = dim ? faintTextOn(fill) : colour.text;
-			if (text) context.fillText(text, box.x + PADDING, y + ROW / 2);
+			on.fillStyle = dim ? faintTextOn(fill) : colour.text;
+			if (text) on.fillText(text, box.x + PADDING, y + ROW / 2);
 		}
-		context.globalAlpha = 1;
+		on.globalAlpha = 1;
 	}
 
 	function outline(box, y, colour, thickness) {
@@ -206,6 +206,11 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		);
 	}
 
+	const styleNow = () => ({
+		...BOX_COLOURS[app.isDark() ? "dark" : "light"],
+		frame: app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -1,
+	});
+
 	function drawNow() {
 		drawing = false;
 		const width = element.clientWidth,
@@ -213,10 +218,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 
 		if (!graph || width === 0 || seen === 0) return;
 		prepareCanvas(canvas, width, seen);
-		const style = {
-			...BOX_COLOURS[app.isDark() ? "dark" : "light"],
-			frame: app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -1,
-		};
+		const style = styleNow();
 		const scroll = element.scrollTop,
 			[a, b] = [rowAt(scroll), rowAt(scroll + seen)].sort((x, y) => x - y);
 
@@ -423,6 +425,22 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		recolour() {
 			colours.clear();
 			draw();
+		},
+		// Draws all rows below `y` on something else than the canvas, which takes titles. Returns their height.
+		paint(on, y) {
+			const style = styleNow(),
+				size = (rows.length - skipped()) * ROW,
+				above = isUp() ? height() - size : 0;
+
+			for (const box of boxes) {
+				if (box.row < skipped()) continue;
+				on.title =
+					box.node > 0
+						? `${cut(frames.name[graph.frame[box.node]], 1000)}: ${app.amount(graph.total[box.node])}`
+						: "";
+				drawBox(box, y + rowTop(box.row) - above, style, on);
+			}
+			return size;
 		},
 		// for tests: points at what a person would
 		boxes: () =>

@@ -26,6 +26,7 @@ import {makeTableView} from "./table_view.js";
 import {makeTimelineView} from "./timeline_view.js";
 import {makeBusyView} from "./busy_view.js";
 import {makeSourceView} from "./source_view.js";
+import {startExport} from "./export.js";
 import {makeAboutView} from "./about_view.js";
 import {makeOverview} from "./overview_view.js";
 
@@ -661,6 +662,7 @@ function startApp(profile) {
 	byId("shown").hidden = shownWith === "";
 	byId("shown").textContent = `with ${clip(shownWith, 200)}`;
 	document.title = command ? `${clip(command, 80)} – profile` : "profile";
+	startExport(app, byId("export"));
 	addEventListener("keydown", key);
 	addEventListener("hashchange", update);
 	update();
