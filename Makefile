@@ -142,10 +142,12 @@ $(BUILD)/profiler/web/html_difference_blob.o: profiler/web/html_difference_blob.
 # ---- the page of html reports ----
 
 # in this order; what a script imports comes before it
-page_scripts := $(addprefix profiler/web/html/,dom.js format.js data.js kinds.js names.js tree.js \
-	own_code.js callers.js tables.js group.js source.js state.js spans.js timeline.js slices.js busy.js draw.js export.js details.js graph_pane.js flame_view.js \
-	figures.js table_view.js timeline_view.js busy_view.js source_view.js about_view.js \
-	overview_view.js main.js)
+page_scripts := $(addprefix profiler/web/html/,dom.js format.js data.js kinds.js names.js tree.js own_code.js \
+	callers.js tables.js group.js source.js state.js spans.js timeline.js slices.js busy.js draw.js export.js \
+	details.js graph_pane.js flame_view.js \
+	figures.js table_view.js \
+	gaps.js timeline_rows.js timeline_panel.js timeline_view.js \
+	source_view.js about_view.js overview_view.js main.js)
 page_parts := profiler/web/html/index.html profiler/web/html/style.css $(page_scripts)
 
 $(BUILD)/profiler/web/page.html: profiler/web/html/assemble $(page_parts) Makefile

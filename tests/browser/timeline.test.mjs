@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The views of time in a browser: the timeline and GPU busy, and what they do to the others.
+// The timeline in a browser, and what it does to the other views.
 import assert from "node:assert/strict";
 import {mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from "node:fs";
 import {tmpdir} from "node:os";
@@ -73,6 +73,18 @@ const small = {
 
 const PAGES = {
 	small,
+	linked: {
+		...small,
+		timeline: {
+			...small.timeline,
+			records: [
+				...small.timeline.records,
+				{kind: 1, place: 0, start: 650000, duration: 5000, stack: 3, correlation: 9},
+				{kind: 4, place: 0, start: 640000, duration: 10000, stack: 3},
+				{kind: 1, place: 0, start: 660000, duration: 5000, stack: 3, correlation: 6},
+			],
+		},
+	},
 	training,
 	none: {...small, timeline: null},
 	lost: {...small, timeline: {records: [], lost: 12, reason: "No space left on device"}},
@@ -174,7 +186,16 @@ const total = () => browser.evaluate("document.documentElement.app.weights.total
 
 async function boxes() {
 	await nextFrame();
-	return browser.evaluate("document.documentElement.app.views.timeline.boxes()");
+	return (await browser.evaluate("document.documentElement.app.views.timeline.boxes()")).filter(
+		box => box.type !== "idle",
+	);
+}
+
+async function gaps() {
+	await nextFrame();
+	return (await browser.evaluate("document.documentElement.app.views.timeline.boxes()")).filter(
+		box => box.type === "idle",
+	);
 }
 
 async function open(name, fragment) {
@@ -259,7 +280,8 @@ test("each event is in the row of its stream or thread", async () => {
 			["gemm", "gpu", "stream 7", 1],
 			["softmax", "gpu", "stream 7", 1],
 			["cudaLaunchKernel", "calls", "CUDA calls", 1],
-			["tokenize", "samples", "CPU samples", 1],
+			["main", "samples", "CPU samples", 1],
+			["tokenize", "samples", "", 1],
 		],
 	);
 	await open("training", "#view=timeline");
@@ -273,6 +295,7 @@ test("each event is in the row of its stream or thread", async () => {
 			"gpu stream 7",
 			"nvtx ",
 			"nvtx NVTX",
+			"samples ",
 			"samples CPU samples",
 			"waits Waiting",
 		],
@@ -282,7 +305,10 @@ test("each event is in the row of its stream or thread", async () => {
 
 test("processes by their time, each with its main thread first", async () => {
 	await open("order", "#view=timeline");
-	const [first, second, third] = (await boxes()).sort((a, b) => a.y - b.y).map(({x}) => x);
+	const [first, second, third] = (await boxes())
+		.filter(box => box.name === "tokenize")
+		.sort((a, b) => a.y - b.y)
+		.map(({x}) => x);
 
 	assert.ok(first > second && second > third, `${first} ${second} ${third}`);
 	noProblems();
@@ -442,14 +468,20 @@ test("keys go from event to event", async () => {
 	await browser.evaluate(`document.querySelector(${JSON.stringify(ROWS)}).focus()`);
 	const name = async () => (await texts("#span-details .name")).join();
 
-	await browser.key("ArrowDown");
-	assert.match(await name(), /gemm/);
-	await browser.key("ArrowRight");
-	assert.match(await name(), /softmax/);
-	await browser.key("ArrowDown");
-	assert.match(await name(), /cudaLaunchKernel/);
-	await browser.key("ArrowDown");
-	assert.match(await name(), /tokenize/);
+	for (const [key, expected] of [
+		["ArrowDown", /GPU 0 · Made-up: idle for 300 µs/],
+		["ArrowRight", /idle for 200 µs/],
+		["ArrowLeft", /idle for 300 µs/],
+		["ArrowDown", /softmax/],
+		["ArrowLeft", /gemm/],
+		["ArrowRight", /softmax/],
+		["ArrowDown", /cudaLaunchKernel/],
+		["ArrowDown", /main/],
+		["ArrowDown", /tokenize/],
+	]) {
+		await browser.key(key);
+		assert.match(await name(), expected);
+	}
 	await browser.key("Enter");
 	const [from, to] = await shown();
 
@@ -459,7 +491,7 @@ test("keys go from event to event", async () => {
 	noProblems();
 });
 
-test("a chosen time: the flame graph, tables and GPU busy show that time alone", async () => {
+test("a chosen time: the flame graph, tables and GPUs show that time alone", async () => {
 	await open("small", "#view=timeline");
 	const [, top] = await areaOf(HEAD);
 
@@ -476,12 +508,21 @@ test("a chosen time: the flame graph, tables and GPU busy show that time alone",
 	);
 	assert.match((await texts("#note")).join(), /this time alone.*wait/);
 	await browser.key("3");
+<<<<<<< HEAD
 	assert.deepEqual((await texts(".table tbody .named")).length, 1);
 	await browser.key("5");
 	assert.ok(
 		(await texts(".busy .facts")).join().includes(`time shown${((to - from) / 1e3).toFixed(0)} µs`),
 	);
+=======
+	assert.deepEqual((await texts(".table tbody td.named")).length, 1);
+>>>>>>> 1850ae9a (page: the timeline says how busy GPUs were and what was done in their gaps; threads are flame charts, steps are marks)
 	await browser.key("4");
+	await browser.evaluate('document.documentElement.app.set({gpu: "GPU 0"})');
+	assert.ok(
+		(await texts("#span-details .facts")).join().includes(`time shown${((to - from) / 1e3).toFixed(0)} µs`),
+	);
+	await browser.key("Escape");
 	await browser.key("Escape");
 	assert.doesNotMatch(await hash(), /time=/);
 	assert.equal(await total(), 600000);
@@ -559,9 +600,19 @@ test("search and filters apply", async () => {
 	noProblems();
 });
 
-test("GPU busy: sums that add up", async () => {
-	await open("small", "#view=busy");
-	const facts = (await texts(".busy .facts")).join();
+test("a GPU's row: how much of it was busy, and what the next launcher did in its gaps", async () => {
+	await open("linked", "#view=busy&my=");
+	const lane = (await gaps()).map(({x, width}) => [x, width]),
+		kernels = (await boxes()).filter(box => box.type === "gpu");
+
+	assert.equal(lane.length, 3);
+	assert.ok(Math.abs(lane[1][0] - (kernels[0].x + kernels[0].width)) < 2, "the gap is between the kernels");
+	// its heading selects it
+	const [left, top] = await areaOf(ROWS);
+
+	await browser.click(left + 60, top + 40);
+	assert.match(await hash(), /gpu=GPU 0/);
+	const facts = (await texts("#span-details .facts")).join();
 
 	for (const part of [
 		"run1.00 ms",
@@ -572,56 +623,68 @@ test("GPU busy: sums that add up", async () => {
 		"two or more at once0",
 	])
 		assert.ok(facts.includes(part), `${part}: ${facts}`);
-	assert.deepEqual((await texts(".busy .table:first-of-type tbody tr")).slice(0, 2), [
-		"none: idle700 µs70.0 %",
-		"1 operation300 µs30.0 %",
+	assert.deepEqual(await texts("#span-details tbody tr"), [
+		"400 µs300 µs42.9 %main 1, which launched softmax next, computed for 210 µs (mostly tokenize); " +
+			"was in CUDA calls for 15.0 µs (mostly cudaLaunchKernel); that launch came 40.0 µs before the gap's end.",
+		"0 µs200 µs28.6 %main 1, which launched gemm next, has no sample in that time; that launch came 100 µs before the gap's end.",
+		"800 µs200 µs28.6 %Nothing ran on it afterwards.",
 	]);
-	const gaps = await texts(".busy section:last-of-type tbody tr");
+	await browser.evaluate('document.querySelector("#span-details tbody button").click()');
+	const [from, to] = await shown();
 
-	assert.deepEqual(gaps, [
-		"400 µs300 µs42.9 %300 µstokenize",
-		"0 µs200 µs28.6 %–no sample",
-		"800 µs200 µs28.6 %–no sample",
-	]);
-	assert.match(
-		(await texts(".busy .note")).join(),
-		/All threads together used 300 µs of CPU in that time/,
-	);
+	assert.ok(from > 300000 && from < 400000 && to > 700000 && to < 800000, `${from} ${to}`);
+	assert.match((await texts("#span-details .where")).join(), /which launched softmax next, computed/);
+	await click("What came next");
+	assert.match((await texts("#span-details .name")).join(), /softmax/);
 	// others' code folded
-	await open("small", "#view=busy&my=1");
-	assert.equal(
-		(await texts(".busy section:last-of-type tbody tr"))[0],
-		"400 µs300 µs42.9 %300 µs[libwords.so]",
-	);
-	assert.ok(!(await texts(".busy")).join().includes("tokenize"));
-	await open("training", "#view=busy");
-	const overlap = (await texts(".busy .table")).find(text => text.includes("Exposed"));
+	await open("linked", "#view=timeline&gpu=GPU%200&my=1");
+	assert.match((await texts("#span-details tbody tr"))[0], /computed for 210 µs \(mostly \[libwords\.so\]\)/);
+	// hovering a gap tells, too
+	await open("small", "#view=timeline");
+	const gap = (await gaps())[2];
 
-	assert.match(overlap, /Copies and sets9\.\d+ ms/);
-	assert.match(overlap, /Collectives \(NCCL\)\d+\.\d ms/);
-	await click("GPU 1");
-	assert.match(await hash(), /gpu=GPU 1/);
-	assert.match((await texts(".busy h2")).join(), /GPU 1: busy and idle/);
+	await browser.move(left + gap.x + gap.width / 2, top + gap.y + 20);
+	await browser.until('document.querySelector(".timeline .tip:not([hidden])")');
+	assert.match((await texts(".timeline .tip")).join(), /^idle200 µs.*Nothing ran on it afterwards/);
+	await open("training", "#view=timeline&gpu=GPU%201");
+	assert.match((await texts("#span-details .facts")).join(), /copies and sets9\.\d+ ms, exposed/);
+	assert.match((await texts("#span-details .facts")).join(), /collectives \(NCCL\)\d+\.\d ms, exposed/);
 	noProblems();
 });
 
-test("idle times lead to the flame graph and the timeline", async () => {
-	await open("small", "#view=busy");
-	await click("Show as a flame graph");
-	assert.equal(await hash(), "#idle=GPU 0");
+test("idle times lead to the flame graph", async () => {
+	await open("small", "#view=timeline&gpu=GPU%200");
+	await click("Flame graph while idle");
+	assert.match(await hash(), /idle=GPU 0/);
 	assert.equal(await total(), 300000);
 	assert.match((await texts("#note")).join(), /idle/);
 	await click("while GPU 0 was idle");
 	assert.equal(await total(), 600000);
-	await open("small", "#view=busy");
-	await browser.evaluate(
-		'document.querySelector(".busy section:last-of-type tbody button").click()',
-	);
-	assert.match(await hash(), /view=timeline/);
-	assert.match(await hash(), /time=400000\.\.700000/);
-	const [from, to] = await shown();
+	await open("small", "#view=timeline");
+	const [, middle] = await gaps(),
+		[left, top] = await areaOf(ROWS);
 
-	assert.ok(from < 400000 && to > 700000);
+	await browser.click(left + middle.x + middle.width / 2, top + middle.y + 20);
+	await click("Profile of this gap");
+	assert.match(await hash(), /time=400000\.\.700000/);
+	assert.equal(await total(), 250000);
+	noProblems();
+});
+
+test("headings open and close; what is selected is opened", async () => {
+	await open("small", "#view=timeline");
+	const types = async () => [...new Set((await boxes()).map(box => box.type))];
+	const [left, top] = await areaOf(ROWS),
+		calls = (await boxes()).find(box => box.type === "calls");
+
+	assert.deepEqual(await types(), ["gpu", "calls", "samples"]);
+	await browser.click(...(await pointAt("gemm")));
+	await browser.click(left + 40, top + calls.y - 12);
+	assert.deepEqual(await types(), ["gpu"]);
+	assert.match((await texts("#span-details .name")).join(), /gemm/);
+	await click("Its launch");
+	assert.deepEqual(await types(), ["gpu", "calls", "samples"]);
+	assert.match((await texts("#span-details .name")).join(), /cudaLaunchKernel/);
 	noProblems();
 });
 
@@ -636,14 +699,10 @@ test("what is missing is said", async () => {
 	}
 	await open("lost", "#view=timeline");
 	assert.match((await said()).join(), /empty: 12 events are missing \(No space left on device\)/);
-	await open("lost", "#view=busy");
-	assert.match((await texts(".busy .message")).join(), /12 events are missing/);
-	await open("cpu", "#view=busy");
-	assert.match((await texts(".busy .message")).join(), /No GPU work is in the timeline/);
 	await open("cpu_only", "#view=busy");
 	assert.deepEqual(await texts("nav button"), ["Overview", "Flame graph", "Tables", "Timeline", "About"]);
 	await open("cpu", "#view=timeline");
-	assert.equal((await boxes()).length, 1);
+	assert.equal((await boxes()).length, 2);
 	await open("summed", "#view=timeline");
 	assert.match(
 		(await said()).join(),
@@ -651,8 +710,6 @@ test("what is missing is said", async () => {
 	);
 	await browser.click(...(await pointAt("gemm")));
 	assert.match((await texts("#span-details")).join(), /time of all700 µs.*events5,000/);
-	await open("summed", "#view=busy");
-	assert.match((await texts(".busy .note")).join(), /3 events are missing.*5,000 short events/);
 	noProblems();
 	const whole = makePage(page, training);
 
@@ -668,7 +725,7 @@ test("names are text, whatever they hold", async () => {
 		"#view=timeline",
 		"#view=timeline&window=150000..250000&span=0",
 		"#view=timeline&span=99999&time=5..2&window=x",
-		"#view=busy",
+		`#view=timeline&gpu=${encodeURIComponent(HOSTILE[1])}`,
 		"#view=busy&gpu=%3Cscript%3E&idle=%3Cimg%20src=x%20onerror=window.hacked=1%3E",
 	]) {
 		await open("hostile", fragment);
@@ -689,11 +746,16 @@ test("names are text, whatever they hold", async () => {
 
 test("3,000 threads", async () => {
 	await open("threads", "#view=timeline");
-	assert.equal(new Set((await boxes()).map(box => box.y)).size, 3000);
+	// none has as much as 1 % of the time: they are one line, which opens
+	assert.deepEqual(await boxes(), []);
+	const [left, top] = await areaOf(ROWS);
+
+	await browser.click(left + 60, top + 10);
+	assert.equal(new Set((await boxes()).filter(box => box.name !== "main").map(box => box.y)).size, 3000);
 	await browser.evaluate('document.querySelector(".lanes").scrollTop = 1e6');
 	assert.ok((await boxes()).some(box => box.y > 0 && box.y < 500));
 	await open("threads", "#view=timeline&thread=0.77");
-	assert.equal(new Set((await boxes()).map(box => box.y)).size, 1);
+	assert.equal(new Set((await boxes()).filter(box => box.name !== "main").map(box => box.y)).size, 1);
 	noProblems();
 });
 
@@ -724,7 +786,7 @@ test("fingers: drag moves, two zoom, a tap selects; narrow and dark", async () =
 	await touch("touchStart", [x, 0, y]);
 	await touch("touchEnd");
 	await browser.until('location.hash.includes("span=")');
-	for (const fragment of ["#view=timeline&span=1", "#view=busy"]) {
+	for (const fragment of ["#view=timeline&span=1", "#view=timeline&gpu=GPU%200"]) {
 		await open("training", fragment);
 		assert.equal(
 			await browser.evaluate("document.documentElement.scrollWidth <= innerWidth"),
@@ -736,7 +798,7 @@ test("fingers: drag moves, two zoom, a tap selects; narrow and dark", async () =
 });
 
 test("each control has a name", async () => {
-	for (const fragment of ["#view=timeline&span=1", "#view=busy"]) {
+	for (const fragment of ["#view=timeline&span=1", "#view=timeline&gpu=GPU%200"]) {
 		await open("training", fragment);
 		const {nodes} = await browser.send("Accessibility.getFullAXTree");
 		const nameless = nodes.filter(

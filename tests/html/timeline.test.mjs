@@ -5,8 +5,10 @@ import {test} from "node:test";
 import {encodeEnd, encodePart, encodeProfile, encodeTimeline, makeRandom} from "./made_page.mjs";
 import {makeTraining} from "./made_timeline.mjs";
 import {readProfile} from "../../profiler/web/html/data.js";
+import {lookIntoGap, sayGap} from "../../profiler/web/html/gaps.js";
 import {
 	linkLaunches,
+	makeRangeTrack,
 	makeTimelineBuilder,
 	mergeLanes,
 	operationsOf,
@@ -22,6 +24,7 @@ import {
 	spansBetween,
 	tickStep,
 } from "../../profiler/web/html/spans.js";
+import {makeTree} from "../../profiler/web/html/tree.js";
 import {
 	clipIntervals,
 	gapsBetween,
@@ -386,6 +389,77 @@ test("launches lead to what they started, within their process", async () => {
 		[at(10), at(10), at(12), -1, -1],
 	);
 	assert.deepEqual(operationsOf(timeline, at(70)), []);
+});
+
+test("what the next launcher did in a gap", async () => {
+	const run = [
+		{kind: 0, place: 0, start: 100, duration: 60, stack: 1},
+		{kind: 0, place: 0, start: 160, duration: 20, stack: 2},
+		{kind: 0, place: 1, start: 100, duration: 300, stack: 4}, // of another thread
+		{kind: 3, place: 0, start: 180, duration: 40, stack: 3},
+		{kind: 1, place: 0, start: 240, duration: 5, stack: 3, correlation: 7},
+		{kind: GPU, place: 2, start: 10, duration: 90, stack: 2, correlation: 5},
+		{kind: GPU, place: 2, start: 300, duration: 50, stack: 2, correlation: 7},
+		{kind: GPU, place: 2, start: 400, duration: 50, stack: 2, correlation: 7},
+		{kind: GPU, place: 2, start: 500, duration: 50, stack: 2},
+	];
+	const timeline = await build({...makeRandomRun(1, 0), timeline: {records: run}}),
+		{spans} = timeline,
+		lanes = lanesByDevice(timeline).get("GPU 0");
+	const look = (from, to) => lookIntoGap(timeline, lanes, from, to, i => spans.stack[i]),
+		say = (from, to) =>
+			sayGap(look(from, to), from, to, frame => `f${frame}`, i => spans.stack[i], place => `thread ${place}`);
+	const gap = look(100, 300);
+
+	assert.deepEqual(
+		[spans.start[gap.next], gap.launchedAt, gap.place, gap.cpu, gap.waits, gap.calls],
+		[300, 240, 0, {ns: 80, frame: 1}, {ns: 40, frame: 3}, {ns: 0, frame: -1}],
+	);
+	assert.equal(
+		say(100, 300),
+		"thread 0, which launched f2 next, computed for 80 ns (mostly f1); waited for 40 ns (mostly f3); " +
+			"that launch came 60 ns before the gap's end.",
+	);
+	assert.match(say(350, 400), /had launched f2, which came next, 160 ns before: it waited for something else/);
+	assert.match(say(450, 500), /f2 ended it; who launched that is not known/);
+	assert.match(say(550, 600), /Nothing ran on it afterwards/);
+});
+
+test("samples as flame charts: a box for each frame as long as it stays", async () => {
+	const made = {...makeRandomRun(1, 0)};
+
+	// stacks: 3 is inside 1, 7 and 8 are inside 3
+	made.timeline.records = [
+		[0, 10, 7],
+		[10, 10, 8],
+		[21, 10, 8], // a clock's tremble
+		[31, 10, 3],
+		[100, 10, 3], // off the CPU before
+		[108, 10, 1], // begins before the other ends
+	].map(([start, duration, stack]) => ({kind: 0, place: 0, start, duration, stack}));
+	const {spans, tracks, profile} = await build(made),
+		{parent, frame, depth} = makeTree(profile.stacks),
+		nodes = {outer: parent, frame, depth, of: stack => stack};
+	const boxes = most =>
+		makeRangeTrack(spans, tracks, "samples", {...nodes, most}).lanes.map(({store}) =>
+			Array.from(store.start, (start, i) => [start, start + store.duration[i], store.node[i], store.number[i]]),
+		);
+
+	assert.deepEqual(boxes(3), [
+		[
+			[0, 41, 1, 4],
+			[100, 118, 1, 2],
+		],
+		[
+			[0, 41, 3, 4],
+			[100, 108, 3, 1],
+		],
+		[
+			[0, 10, 7, 1],
+			[10, 31, 8, 2],
+		],
+	]);
+	assert.deepEqual(boxes(1), boxes(3).slice(0, 1));
 });
 
 test("NVTX ranges last from the first to the last call in them", async () => {

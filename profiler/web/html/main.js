@@ -24,7 +24,6 @@ import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
 import {makeFlameView} from "./flame_view.js";
 import {makeTableView} from "./table_view.js";
 import {makeTimelineView} from "./timeline_view.js";
-import {makeBusyView} from "./busy_view.js";
 import {makeSourceView} from "./source_view.js";
 import {startExport} from "./export.js";
 import {makeAboutView} from "./about_view.js";
@@ -161,6 +160,7 @@ function startApp(profile) {
 		},
 		// Maps a stack of the profile to its number in the tree that is shown without groups.
 		stackOf: stack => shownTree().of?.[stack] ?? stack,
+		stackTree: () => shownTree().tree,
 		frameAt: stack => shownTree().tree.frame[app.stackOf(stack)],
 		// Returns the profile with these rows, as it is shown but for groups; `tree` is that of its stacks.
 		profileOf(rows) {
@@ -237,7 +237,7 @@ function startApp(profile) {
 		},
 		sayTimeline(status) {
 			app.timelineStatus = status;
-			if (["overview", "timeline", "busy"].includes(app.state.view)) views[app.state.view].update();
+			if (["overview", "timeline"].includes(app.state.view)) views[app.state.view].update();
 		},
 		// Goes to another state; `isSmall`: without a step for the back button.
 		set(changes, isSmall = false) {
@@ -652,7 +652,6 @@ function startApp(profile) {
 	views.flame = {label: "Flame graph", ...makeFlameView(app)};
 	views.tables = {label: "Tables", ...makeTableView(app)};
 	if (content.timeline) views.timeline = {label: "Timeline", ...makeTimelineView(app)};
-	if (content.timeline && content.gpu) views.busy = {label: "GPU busy", ...makeBusyView(app)};
 	byId("help-timeline").hidden = !content.timeline;
 	if (profile.sources.length > 0) views.source = {label: "Source", ...makeSourceView(app)};
 	views.about = {label: "About", ...makeAboutView(app)};
@@ -700,6 +699,7 @@ async function readTimeline(app) {
 		app.takeTimeline(await builder.finish(), "");
 		document.documentElement.dataset.timeline = "shown";
 		await linkLaunches(app.timeline, pause);
+		app.timeline.isLinked = true;
 		app.views[app.state.view].update();
 	} catch (error) {
 		app.takeTimeline(

@@ -5,7 +5,7 @@
 // Keys and their defaults, which are left out of the address. Some are of the profile (main.js): its
 // steady part, its GPU time and the user's own code where there are such.
 export const DEFAULTS = {
-	view: "overview", // overview, flame, tables, timeline, busy, source, about
+	view: "overview", // overview, flame, tables, timeline, source, about
 	kind: "all", // all, cpu, gpu, wait, call, idle
 	weight: "", // what stacks are drawn by; time
 	order: "size", // size, name
@@ -25,7 +25,7 @@ export const DEFAULTS = {
 	idle: "", // a device: the profile of the time when it was idle alone
 	window: "", // "FROM..TO": what the timeline shows
 	span: "", // one of the timeline, selected
-	gpu: "", // the device whose idle times are listed
+	gpu: "", // the device that is selected there: its idle times are listed
 	kernel: "", // a frame: whose source is shown
 	file: "", // of its source
 	line: "", // of the file, to be seen first
@@ -35,7 +35,7 @@ export const DEFAULTS = {
 };
 
 const CHOICES = {
-	view: ["overview", "flame", "tables", "timeline", "busy", "source", "about"],
+	view: ["overview", "flame", "tables", "timeline", "source", "about"],
 	kind: ["all", "cpu", "gpu", "wait", "call", "idle"],
 	order: ["size", "name"],
 	inverted: ["", "1", "2"],
@@ -43,6 +43,9 @@ const CHOICES = {
 	my: ["", "1"],
 	columns: ["", "1"],
 };
+
+// Values that old links have.
+const RENAMED = {"view=busy": "timeline"};
 
 // What shows everything.
 export const WHOLE = {kind: "all", time: "", idle: ""};
@@ -75,7 +78,7 @@ export function parseState(fragment) {
 	for (const part of fragment.replace(/^#/, "").split("&")) {
 		const at = part.indexOf("=");
 		const key = part.slice(0, Math.max(at, 0)),
-			value = unescape(part.slice(at + 1));
+			value = RENAMED[part] ?? unescape(part.slice(at + 1));
 
 		if (!Object.hasOwn(DEFAULTS, key) || !(CHOICES[key] ?? [value]).includes(value)) continue;
 		if (key === "table" && !/^[a-z_]{1,64}$/.test(value)) continue;

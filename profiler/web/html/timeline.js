@@ -19,7 +19,11 @@ const PART_RECORDS = 0,
 const MOST_LANES = 4; // of a track; what overlaps more is in the last one
 const MARGIN = 0.1; // of the run, before and after it
 const TREMBLING = 1000; // ns that one operation may seem to begin before the end of another
-const NVTX_CLASS = 5;
+// Rows of ranges that frames stand for: their kinds in enum frame_kind.
+const RANGES = [
+	["nvtx", [6]],
+	["layers", [7, 8]],
+];
 
 function fromSigned(number) {
 	const half = Math.floor(number / 2);
@@ -330,7 +334,8 @@ export function makeTimelineBuilder(profile, pause) {
 		};
 
 		await pause();
-		timeline.tracks.push(...(await makeNvtxTracks(profile, timeline, pause)));
+		for (const [type, kinds] of RANGES)
+			timeline.tracks.push(...(await makeRangeTracks(timeline, type, kinds, pause)));
 		return timeline;
 	}
 
@@ -352,7 +357,8 @@ export function makeTimelineBuilder(profile, pause) {
 	};
 }
 
-function sumsBefore({count, duration}) {
+// Sums up by span the durations of those before it.
+export function sumsBefore({count, duration}) {
 	const before = new Float64Array(count + 1);
 
 	for (let i = 0; i < count; i++) before[i + 1] = before[i] + duration[i];
@@ -491,13 +497,12 @@ export function operationsOf(timeline, launch, most = Infinity) {
 	return list;
 }
 
-// ---- NVTX ----
+// ---- ranges ----
 
-// Returns the ranges of a thread, with a lane for each depth. A range lasts from the first to the
-// last of consecutive calls whose stacks have it in the same place.
-async function makeNvtxTracks(profile, timeline, pause) {
+// Returns for each thread with frames of some kinds a track of them, with a lane for each depth.
+async function makeRangeTracks({profile, spans, tracks}, type, kinds, pause) {
 	const {frames, stacks} = profile,
-		nodes = {outer: [-1], frame: [-1], depth: [-1]},
+		nodes = {outer: [0], frame: [-1], depth: [0], most: Infinity},
 		nodeOf = new Int32Array(stacks.count),
 		known = new Map();
 
@@ -505,7 +510,7 @@ async function makeNvtxTracks(profile, timeline, pause) {
 		const outer = nodeOf[stacks.parent[i]];
 
 		nodeOf[i] = outer;
-		if (frames.class[stacks.frame[i]] !== NVTX_CLASS) continue;
+		if (!kinds.includes(frames.kind[stacks.frame[i]])) continue;
 		const key = outer * frames.count + stacks.frame[i];
 		let node = known.get(key);
 
@@ -518,10 +523,11 @@ async function makeNvtxTracks(profile, timeline, pause) {
 		}
 		nodeOf[i] = node;
 	}
+	nodes.of = stack => nodeOf[stack];
 	if (known.size === 0) return [];
 	const threads = new Map();
 
-	for (const track of timeline.tracks)
+	for (const track of tracks)
 		if (track.type === "calls" || track.type === "waits") {
 			const key = `${track.process}.${track.thread}`;
 
@@ -530,27 +536,32 @@ async function makeNvtxTracks(profile, timeline, pause) {
 	const made = [];
 
 	for (const list of threads.values()) {
-		made.push(makeNvtxTrack(timeline.spans, list, nodes, nodeOf));
+		made.push(makeRangeTrack(spans, list, type, nodes));
 		await pause();
 	}
 	return made.filter(track => track.lanes.length > 0);
 }
 
-function makeNvtxTrack(spans, tracks, nodes, nodeOf) {
+// Returns what spans of one thread are in, by depth: a range lasts from the first to the last of consecutive
+// spans whose stacks have it in the same place. Of samples it ends where the thread was not on a CPU. `nodes`
+// are those of a tree: {outer, frame, depth, of(stack), most: levels}; `store.node` are theirs.
+export function makeRangeTrack(spans, tracks, type, nodes) {
 	const order = mergeLanes(
-		spans,
-		tracks.flatMap(track => track.lanes),
-	);
+			spans,
+			tracks.flatMap(track => track.lanes),
+		),
+		ofSamples = type === "samples";
 	const ranges = [], // by depth
 		open = []; // by depth: {node, start, end, calls}
 	const path = [];
-	let last = 0, // node of the calls before
+	let last = 0, // node of the spans before
 		lastEnd = 0,
 		calls = 0;
-	const close = depth => {
+	const close = (depth, time) => {
 		while (open.length > depth) {
 			const range = open.pop();
 
+			if (ofSamples && range.end > time) range.end = time;
 			(ranges[open.length] ??= []).push(range);
 		}
 	};
@@ -563,20 +574,24 @@ function makeNvtxTrack(spans, tracks, nodes, nodeOf) {
 
 	for (let k = 0; k < order.length; k++) {
 		const i = order[k],
-			node = nodeOf[spans.stack[i]],
-			stop = spans.start[i] + spans.duration[i];
+			node = nodes.of(spans.stack[i]),
+			start = spans.start[i],
+			stop = start + spans.duration[i],
+			isApart = ofSamples && start > lastEnd + spans.duration[i] / 2;
 
-		if (spans.stack[i] === 0) continue; // not captured: says nothing
-		if (node !== last) {
+		if (spans.stack[i] === 0 && !ofSamples) continue; // not captured: says nothing
+		if (node !== last || isApart) {
 			keep();
-			path.length = nodes.depth[node] + 1;
-			for (let at = node; at > 0; at = nodes.outer[at]) path[nodes.depth[at]] = at;
+			if (isApart) close(0, lastEnd);
+			path.length = 0;
+			for (let at = node; at > 0; at = nodes.outer[at])
+				if (nodes.depth[at] <= nodes.most) path[nodes.depth[at] - 1] = at;
 			for (let depth = 0; depth < path.length; depth++)
 				if (open[depth]?.node !== path[depth]) {
-					close(depth);
-					open.push({node: path[depth], start: spans.start[i], end: stop, calls: 0});
+					close(depth, start);
+					open.push({node: path[depth], start, end: stop, calls: 0});
 				}
-			close(path.length);
+			close(path.length, start);
 			last = node;
 			lastEnd = stop;
 			calls = 0;
@@ -585,13 +600,14 @@ function makeNvtxTrack(spans, tracks, nodes, nodeOf) {
 		calls += spans.number[i];
 	}
 	keep();
-	close(0);
+	close(0, Infinity);
 	const track = {
-		type: "nvtx",
+		type,
 		process: tracks[0].process,
 		thread: tracks[0].thread,
 		places: tracks.flatMap(({places}) => places),
 		lanes: [],
+		ns: 0,
 	};
 
 	for (const list of ranges) {
@@ -600,14 +616,14 @@ function makeNvtxTrack(spans, tracks, nodes, nodeOf) {
 			count: list.length,
 			start: Float64Array.from(list, range => range.start),
 			duration: Float64Array.from(list, range => range.end - range.start),
-			frame: Int32Array.from(list, range => nodes.frame[range.node]),
+			node: Uint32Array.from(list, range => range.node),
 			number: Uint32Array.from(list, range => range.calls),
+			isStack: ofSamples, // its nodes are stacks
+			frameAt: i => nodes.frame[store.node[i]],
 		};
-
 		const reach = reachOf(store, 0, list.length);
 
 		store.before = sumsBefore(store);
-		store.frameAt = i => store.frame[i];
 		track.lanes.push({
 			store,
 			track,

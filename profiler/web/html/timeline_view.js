@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Shows the timeline: what ran when, from the whole run down to single kernels.
-import {make, refill} from "./dom.js";
-import {
-	clip,
-	formatBytes,
-	formatCount,
-	formatRate,
-	formatShare,
-	formatTime,
-	plural,
-} from "./format.js";
+import {make} from "./dom.js";
+import {clip, formatCount, formatTime, plural} from "./format.js";
 import {KINDS} from "./kinds.js";
 import {cutName} from "./names.js";
 import {placesThatPass} from "./tree.js";
-import {placeNames} from "./tables.js";
 import {
 	faintTextOn,
 	makeTextWidth,
@@ -24,33 +15,26 @@ import {
 	shiftColour,
 	textOn,
 } from "./draw.js";
-import {fact, placeOfFrame} from "./details.js";
-import {DEFAULTS, formatRange, parseRange} from "./state.js";
-import {SPAN_CALL, SPAN_LAUNCH, SPAN_OPERATION, SPAN_WAIT, operationsOf} from "./timeline.js";
+import {formatRange, parseRange} from "./state.js";
+import {SPAN_LAUNCH, operationsOf} from "./timeline.js";
 import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep} from "./spans.js";
-import {makeMeasure} from "./slices.js";
-import {lanesByDevice} from "./busy.js";
+import {busyColumns} from "./busy.js";
+import {GROUP, LANE, makeTimelineRows} from "./timeline_rows.js";
+import {makeTimelinePanel} from "./timeline_panel.js";
 
-const LANE = 19, // pixels, with a line below
-	GROUP = 24,
-	GAP = 5,
-	OVERVIEW = 26,
+const OVERVIEW = 26, // pixels
 	AXIS = 24;
 const TICK_ROOM = 120,
 	NARROWEST = 20, // ns in the window
 	CLICK_REACH = 4, // pixels beside a span that still mean it
 	FLOWS = 200, // lines to a launch's operations
-	STACK_FRAMES = 200,
+	STEPS_SHOWN = 400, // marks
 	DOUBLE_CLICK_MS = 500,
 	ADDRESS_MS = 300; // the address follows when moving pauses
 
-const TRACK_LABELS = {nvtx: "NVTX", calls: "CUDA calls", waits: "Waiting", samples: "CPU samples"},
-	TRACK_KINDS = {gpu: "gpu", waits: "wait", samples: "cpu"},
-	THREAD_ORDER = ["nvtx", "calls", "waits", "samples"];
-
 export function makeTimelineView(app) {
-	const {frames, stacks, places} = app.profile,
-		names = placeNames(app.profile);
+	const {frames, places, steps} = app.profile,
+		lister = makeTimelineRows(app);
 	const head = make("canvas", {class: "head", "aria-hidden": "true"});
 	const canvas = make("canvas", {
 		tabindex: "0",
@@ -79,10 +63,7 @@ export function makeTimelineView(app) {
 	const colours = new Map();
 	let timeline = null,
 		rows = [], // lanes and headings, from the top
-		rowOf = new Map(), // by lane
-		shownLanes = [], // those of records, in order of their numbers
-		height = 0,
-		rowsKey = "",
+		listed = null,
 		wantedKey = "",
 		wanted = new Map(); // by store: how many before each span are wanted; empty: all are
 	let from = 0,
@@ -163,148 +144,42 @@ export function makeTimelineView(app) {
 	}
 
 	function listRows() {
-		const {state} = app,
-			key = JSON.stringify(
-				["kind", "process", "thread", "device", "stream"].map(name => state[name]),
-			);
+		const before = listed;
 
-		if (key === rowsKey && rows.length > 0 && rows.timeline === timeline) return;
-		rowsKey = key;
-		const passes = placesThatPass(app.profile, state);
-		const isShown = track =>
-			track.places.some(place => passes[place < 0 ? places.count : place] === 1) &&
-			([DEFAULTS.kind, "all"].includes(state.kind) ||
-				track.type === "calls" ||
-				track.type === "nvtx" ||
-				TRACK_KINDS[track.type] === state.kind);
-		const {processes: listed} = app.profile,
-			pids = new Map(Array.from(listed.number, (number, i) => [number, listed.pid[i]]));
-		const groups = new Map(),
-			spent = new Map(); // by process
-
-		for (const track of timeline.tracks) {
-			if (!isShown(track)) continue;
-			const isGpu = track.type === "gpu",
-				id = isGpu ? `gpu ${track.device}` : `${track.process}.${track.thread}`;
-			const group = groups.get(id) ?? {
-				isGpu,
-				label: isGpu ? deviceName(track.device) : threadName(track),
-				process: isGpu ? -1 : track.process,
-				isMain: !isGpu && track.thread === pids.get(track.process),
-				tracks: [],
-				ns: 0,
-			};
-
-			group.tracks.push(track);
-			group.ns += track.type === "nvtx" ? 0 : track.ns;
-			groups.set(id, group);
-		}
-		for (const {process, ns} of groups.values())
-			spent.set(process, (spent.get(process) ?? 0) + ns);
-		// devices; then the busiest process, its main thread first
-		const sorted = [...groups.values()].sort((a, b) =>
-			a.isGpu || b.isGpu
-				? b.isGpu - a.isGpu || a.label.localeCompare(b.label, "en", {numeric: true})
-				: spent.get(b.process) - spent.get(a.process) ||
-					a.process - b.process ||
-					b.isMain - a.isMain ||
-					b.ns - a.ns,
-		);
-		const processes = new Set(timeline.tracks.map(track => track.process)).size,
-			contexts = new Set(
-				timeline.tracks
-					.filter(track => track.type === "gpu")
-					.map(track => `${track.process}.${track.context}`),
-			).size;
-
-		rows = [];
-		rows.timeline = timeline;
-		height = 0;
-		for (const group of sorted) {
-			rows.push({y: height, height: GROUP, group});
-			height += GROUP;
-			group.tracks.sort((a, b) =>
-				group.isGpu
-					? a.process - b.process || a.context - b.context || a.stream - b.stream
-					: THREAD_ORDER.indexOf(a.type) - THREAD_ORDER.indexOf(b.type),
-			);
-			for (const track of group.tracks) {
-				track.lanes.forEach((lane, i) => {
-					rows.push({
-						y: height,
-						height: LANE,
-						lane,
-						label: i > 0 ? "" : trackLabel(track, processes > 1, contexts > 1),
-					});
-					height += LANE;
-				});
-				height += GAP;
-			}
-		}
-		const lanes = rows.filter(row => row.lane);
-
-		rowOf = new Map(lanes.map(row => [row.lane, row]));
-		shownLanes = lanes
-			.map(row => row.lane)
-			.filter(lane => lane.store === timeline.spans)
-			.sort((a, b) => a.first - b.first);
-		sheet.style.height = `${Math.max(height + GAP, scroller.clientHeight)}px`;
+		listed = lister.update(timeline);
+		if (listed === before) return;
+		({rows} = listed);
+		wanted.rows = null;
+		if (cursor && !cursor.lane.store.stack && !listed.rowOf.has(cursor.lane)) cursor = null;
+		sheet.style.height = `${Math.max(listed.height, scroller.clientHeight)}px`;
 	}
 
-	function deviceName(label) {
-		const {devices} = app.profile;
-		const at = devices.label.indexOf(label);
-
-		return [label || "GPU", at < 0 ? "" : devices.name[at]].filter(text => text).join(" · ");
-	}
-
-	function threadName(track) {
-		const thread = names.thread(track.process, track.thread),
-			process = names.process(track.process);
-
-		if (track.process < 0) return "Unknown threads";
-		return process === thread ? thread : `${process} · ${thread}`;
-	}
-
-	function trackLabel(track, withProcess, withContext) {
-		if (track.type !== "gpu") return TRACK_LABELS[track.type];
-		return [
-			track.stream < 0 ? "no stream" : `stream ${track.stream}`,
-			withContext && track.context >= 0 ? `context ${track.context}` : "",
-			withProcess ? names.process(track.process) : "",
-		]
-			.filter(text => text)
-			.join(", ");
+	function toggle(group) {
+		lister.toggle(group);
+		update();
 	}
 
 	// Tells what a search or a filter leaves bright.
 	function chooseWanted() {
-		const {state} = app,
-			key = JSON.stringify([state.q, rowsKey]);
-
-		if (key === wantedKey && wanted.timeline === timeline) return;
-		wantedKey = key;
+		if (app.state.q === wantedKey && wanted.rows === rows) return;
+		wantedKey = app.state.q;
 		wanted = new Map();
-		wanted.timeline = timeline;
-		const passes = placesThatPass(app.profile, state),
+		wanted.rows = rows;
+		const passes = placesThatPass(app.profile, app.state),
 			isFiltered = passes.includes(0);
 
 		if (!app.matches && !isFiltered) return;
-		for (const track of timeline.tracks)
-			for (const {store} of track.lanes)
-				if (!wanted.has(store))
-					wanted.set(
-						store,
-						countWanted(
-							store,
-							i =>
-								(!app.matches || app.matches[store.frameAt(i)] === 1) &&
-								(!isFiltered ||
-									!store.place ||
-									passes[store.place[i] < 0 ? places.count : store.place[i]] ===
-										1),
-						),
-					);
+		for (const {lane} of rows) {
+			if (!lane || lane.track.type === "idle" || wanted.has(lane.store)) continue;
+			const {store} = lane,
+				isHere = i =>
+					!isFiltered || !store.place || passes[store.place[i] < 0 ? places.count : store.place[i]] === 1;
+
+			wanted.set(
+				store,
+				countWanted(store, i => (!app.matches || app.matches[store.frameAt(i)] === 1) && isHere(i)),
+			);
+		}
 	}
 
 	const isWanted = (store, first, end) => {
@@ -313,9 +188,10 @@ export function makeTimelineView(app) {
 		return !counts || counts[end] > counts[first];
 	};
 
-	// Returns the lane of a span, if it is shown.
+	// Returns the lane of a span, if it passes the filter.
 	function laneOf(i) {
-		const lane = shownLanes[firstWhere(0, shownLanes.length, at => shownLanes[at].end > i)];
+		const {ofRecords} = listed,
+			lane = ofRecords[firstWhere(0, ofRecords.length, at => ofRecords[at].end > i)];
 
 		return lane && lane.first <= i ? lane : undefined;
 	}
@@ -382,6 +258,21 @@ export function makeTimelineView(app) {
 		frame < 0
 			? "[stack not captured]"
 			: (frames.shortName[frame] || frames.name[frame]).replace(/^\[GPU_Kernel\](?=.)/, "");
+
+	// Draws how much of each pixel's time a GPU was busy.
+	function drawBusy(context, {measure, height}, y) {
+		const left = labelWidth(),
+			box = height - 4;
+
+		context.fillStyle = look.raised;
+		context.fillRect(left, y, plotWidth(), box);
+		context.fillStyle = app.colour(KINDS.find(kind => kind.word === "gpu"));
+		busyColumns(measure, from, to, Math.floor(plotWidth())).forEach((busy, x) => {
+			const high = busy > 0 ? Math.max(busy * box, 1) : 0;
+
+			context.fillRect(left + x, y + box - high, 1, high);
+		});
+	}
 
 	function drawLane(context, lane, y) {
 		const {store} = lane,
@@ -454,9 +345,9 @@ export function makeTimelineView(app) {
 		);
 	};
 	const yOf = lane => {
-		const row = rowOf.get(lane);
+		const row = listed.rowOf.get(lane);
 
-		return row ? row.y - scroller.scrollTop : 0;
+		return row ? row.y - scroller.scrollTop : -1e4;
 	};
 
 	function outlineSpan(context, {lane, i}, colour, thickness) {
@@ -467,7 +358,7 @@ export function makeTimelineView(app) {
 
 		context.strokeStyle = colour;
 		context.lineWidth = thickness;
-		context.strokeRect(left - 0.5, y - 0.5, Math.max(right - left, 2), LANE - 1);
+		context.strokeRect(left - 0.5, y - 0.5, Math.max(right - left, 2), listed.rowOf.get(lane)?.height - 1 || 0);
 	}
 
 	// Draws arrows from a launch to its operations.
@@ -533,6 +424,19 @@ export function makeTimelineView(app) {
 		return {step, list};
 	}
 
+	// Draws where steps of the main loop begin.
+	function drawSteps(context, top, bottom) {
+		const {start} = steps,
+			first = firstWhere(0, start.length, i => start[i] >= from),
+			end = firstWhere(first, start.length, i => start[i] > to);
+
+		if (end - first > STEPS_SHOWN) return;
+		context.fillStyle = look.text;
+		context.globalAlpha = 0.45;
+		for (let i = first; i < end; i++) context.fillRect(Math.round(xOf(start[i])), top, 1, bottom - top);
+		context.globalAlpha = 1;
+	}
+
 	function drawNow() {
 		drawing = false;
 		const width = scroller.clientWidth,
@@ -551,11 +455,14 @@ export function makeTimelineView(app) {
 		context.beginPath();
 		context.rect(left, 0, width - left, visible);
 		context.clip();
-		for (const row of shown) if (row.lane) drawLane(context, row.lane, row.y - top);
+		for (const row of shown)
+			if (row.measure) drawBusy(context, row, row.y - top);
+			else if (row.lane) drawLane(context, row.lane, row.y - top);
+		drawSteps(context, 0, visible);
 		drawTimeOutside(context, width, visible);
 		drawFlows(context, cursor);
 		if (cursor) outlineSpan(context, cursor, look.outline, 2);
-		if (hover && hover.i !== cursor?.i) outlineSpan(context, hover, look.outline, 1);
+		if (hover && (hover.i !== cursor?.i || hover.lane !== cursor.lane)) outlineSpan(context, hover, look.outline, 1);
 		context.restore();
 		drawLabels(context, shown, top, width, visible);
 		if (rows.length === 0) {
@@ -586,7 +493,7 @@ export function makeTimelineView(app) {
 				context.fillStyle = now.text;
 				context.font = `600 ${context.font}`;
 				context.fillText(
-					cutName(row.group.label, text => context.measureText(text).width < width - 24),
+					cutName(`${row.group.isOpen ? "▾" : "▸"} ${row.group.label}`, text => context.measureText(text).width < width - 24),
 					10,
 					y + GROUP / 2 - 1,
 				);
@@ -666,6 +573,7 @@ export function makeTimelineView(app) {
 			if (x + 4 + context.measureText(text).width <= width)
 				context.fillText(text, x + 4, OVERVIEW + AXIS / 2 - 1);
 		}
+		drawSteps(context, OVERVIEW, OVERVIEW + 5);
 		// covers the part of the axis that is beside the plot
 		context.fillStyle = now.page;
 		context.fillRect(0, OVERVIEW, left, AXIS);
@@ -684,18 +592,10 @@ export function makeTimelineView(app) {
 	function makeOverview(width) {
 		const count = Math.floor(width),
 			scale = (timeline.to - timeline.from) / count;
-		const measures = [...lanesByDevice(timeline).keys()].map(device =>
-			makeMeasure(app.busyOf(device)),
-		);
+		const measures = app.devices().map(device => lister.measureOf(timeline, device));
 
 		if (measures.length === 0) return [sumSamples(count, scale)];
-		return measures.map(measure =>
-			Float32Array.from({length: count}, (_, x) => {
-				const time = timeline.from + x * scale;
-
-				return measure.overlap(time, time + scale) / scale;
-			}),
-		);
+		return measures.map(measure => busyColumns(measure, timeline.from, timeline.to, count));
 	}
 
 	// Sums up samples by column. The largest sum becomes 1.
@@ -725,10 +625,21 @@ export function makeTimelineView(app) {
 
 	// ---- details ----
 
-	function stackOf(span) {
-		const list = [];
-		const {store} = span.lane;
+	const panel = makeTimelinePanel(app, details, {
+		rows: lister,
+		colourIn,
+		nameOfFrame,
+		select,
+		selectIn(lane, time) {
+			enterLane(lane, time);
+			zoomTo(cursor);
+		},
+		zoomTo,
+		chooseTime,
+	});
+	const showDetails = () => panel.show(cursor);
 
+<<<<<<< HEAD
 		if (!store.stack) return [];
 		for (
 			let at = store.stack[span.i];
@@ -915,19 +826,24 @@ export function makeTimelineView(app) {
 	}
 
 	function showTip() {
+=======
+	function fillTip() {
+>>>>>>> 1850ae9a (page: the timeline says how busy GPUs were and what was done in their gaps; threads are flame charts, steps are marks)
 		tip.hidden = !hover;
 		if (tip.hidden) return;
 		const {lane, i} = hover,
 			{store} = lane,
+			isIdle = lane.track.type === "idle",
 			number = store.number[i] > 1 && store.stack ? `${formatCount(store.number[i])} × ` : "";
 
 		tip.replaceChildren(
-			make("b", {text: number + clip(nameOfFrame(store.frameAt(i)), 200)}),
+			make("b", {text: isIdle ? "idle" : number + clip(nameOfFrame(store.frameAt(i)), 200)}),
 			make("span", {
-				text: `${formatTime(store.duration[i])} · at ${formatTick(store.start[i], 1, Math.max(to, 1))}`,
+				text:
+					`${formatTime(store.duration[i])} · at ${formatTick(store.start[i], 1, Math.max(to, 1))}` +
+					(isIdle ? `. ${panel.describe(hover).text}` : ""),
 			}),
 		);
-		placeTip(tip, rest);
 	}
 
 	// ---- navigation ----
@@ -990,12 +906,13 @@ export function makeTimelineView(app) {
 	}
 
 	function showRow(lane) {
-		const row = rowOf.get(lane);
+		if (!listed.rowOf.has(lane) && lister.open(lane.track)) update();
+		const row = listed.rowOf.get(lane);
 
 		if (!row) return;
 		if (row.y < scroller.scrollTop) scroller.scrollTop = row.y - GROUP;
-		else if (row.y + LANE > scroller.scrollTop + scroller.clientHeight)
-			scroller.scrollTop = row.y + LANE + GAP - scroller.clientHeight;
+		else if (row.y + row.height > scroller.scrollTop + scroller.clientHeight)
+			scroller.scrollTop = row.y + row.height + 5 - scroller.clientHeight;
 	}
 
 	// Selects a span. What was clicked is visible, and stays where it is.
@@ -1004,7 +921,7 @@ export function makeTimelineView(app) {
 		if (span && mayMove) reveal(span);
 		const number = span?.lane.store === timeline.spans ? String(span.i) : "";
 
-		if (number !== app.state.span) app.set({span: number}, true);
+		if (number !== app.state.span || app.state.gpu !== "") app.set({span: number, gpu: ""}, true);
 		showDetails();
 		draw();
 	}
@@ -1083,7 +1000,7 @@ export function makeTimelineView(app) {
 	}
 
 	function leave() {
-		if (cursor) setCursor(null);
+		if (cursor || app.state.gpu !== "") setCursor(null);
 		else if (app.state.time !== "") app.set({time: ""});
 		else setWindow(timeline.from, timeline.to - timeline.from);
 	}
@@ -1101,7 +1018,7 @@ export function makeTimelineView(app) {
 			y = event.clientY - area.top + scroller.scrollTop;
 		const [row] = rowsWithin(y, y + 1);
 
-		if (!row?.lane || x < labelWidth()) return null;
+		if (!row?.lane || y >= row.y + row.height || x < labelWidth()) return null;
 		const i = spanAt(row.lane, timeAt(x), (CLICK_REACH * (to - from)) / plotWidth());
 
 		return i < 0 ? null : {lane: row.lane, i};
@@ -1113,8 +1030,11 @@ export function makeTimelineView(app) {
 			isOther = span?.i !== hover?.i || span?.lane !== hover?.lane;
 
 		hover = span;
-		showTip();
-		if (isOther) draw();
+		if (isOther) {
+			fillTip();
+			draw();
+		}
+		if (hover) placeTip(tip, rest);
 	}
 
 	function overviewTime(x) {
@@ -1232,13 +1152,25 @@ export function makeTimelineView(app) {
 
 	// Selects what is under the pointer; a double-click, or a second tap, zooms to it.
 	function clickAt(event) {
+		const [{group, device} = {}] = rowsWithin(...[0, 1].map(more =>
+			event.clientY - canvas.getBoundingClientRect().top + scroller.scrollTop + more)),
+			inLabels = event.clientX - canvas.getBoundingClientRect().left < labelWidth();
+
+		if (group && (group.device === null || inLabels)) {
+			toggle(group);
+			return;
+		}
 		const span = spanUnder(event),
 			isSame = span !== null && span.i === cursor?.i && span.lane === cursor.lane,
 			isAgain = event.pointerType === "touch" || event.timeStamp - lastClick < DOUBLE_CLICK_MS;
 
 		lastClick = event.timeStamp;
-		if (isSame && isAgain) zoomTo(span);
-		else setCursor(span, false);
+		if (isSame && isAgain) {
+			zoomTo(span);
+			return;
+		}
+		setCursor(span, false);
+		if (!span && (device ?? group?.device) !== undefined) app.set({gpu: device ?? group.device}, true);
 	}
 
 	for (const target of [canvas, head]) {
@@ -1269,7 +1201,7 @@ export function makeTimelineView(app) {
 	scroller.addEventListener("scroll", draw);
 	new ResizeObserver(() => {
 		if (!timeline) return;
-		sheet.style.height = `${Math.max(height + GAP, scroller.clientHeight)}px`;
+		if (listed) sheet.style.height = `${Math.max(listed.height, scroller.clientHeight)}px`;
 		draw();
 	}).observe(scroller);
 
@@ -1314,7 +1246,7 @@ export function makeTimelineView(app) {
 		recolour() {
 			colours.clear();
 			look = null;
-			if (timeline && timeline.spans.count > 0) showDetails();
+			if (timeline && timeline.spans.count > 0 && cursor) showDetails();
 			draw();
 		},
 		// for tests: points at what a person would
@@ -1326,7 +1258,7 @@ export function makeTimelineView(app) {
 
 					layOutLane(lane, from, to, plotWidth(), (x, width, first, end) =>
 						list.push({
-							name: nameOfFrame(lane.store.frameAt(first)),
+							name: lane.track.type === "idle" ? "idle" : nameOfFrame(lane.store.frameAt(first)),
 							type: lane.track.type,
 							label,
 							x: labelWidth() + x,
