@@ -59,8 +59,7 @@ inject_last := $(addprefix cupti_trace/,launch/call_probes.c launch/call_params.
 inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(inject_first) \
 	$(filter-out $(inject_first) $(inject_last),$(inject_src)) $(inject_last))
 # files that the command holds; the tests' programs link them without the injected library
-blob_obj := $(addprefix $(BUILD)/profiler/,commands/completion_blob.o formats/svg_blob.o web/html_blob.o \
-	web/html_difference_blob.o)
+blob_obj := $(addprefix $(BUILD)/profiler/,commands/completion_blob.o formats/svg_blob.o web/html_blob.o)
 profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/attach/payload_blob.o $(blob_obj)
 
 PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
@@ -125,27 +124,13 @@ $(BUILD)/profiler/formats/svg_blob.o: profiler/formats/svg_blob.S $(wildcard pro
 	$(Q)$(CC) -DSVG_STYLE='"profiler/formats/svg/style.css"' \
 		-DSVG_SCRIPT='"profiler/formats/svg/script.js"' -c -o $@ $<
 
-difference_parts := profiler/formats/svg/script.js profiler/formats/svg/style.css profiler/web/html/difference.css
-
-$(BUILD)/profiler/web/difference_policy: profiler/web/html/policy $(difference_parts) Makefile
-	$(call msg,PAGE,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)profiler/web/html/policy $(difference_parts) > $@
-
-$(BUILD)/profiler/web/html_difference_blob.o: profiler/web/html_difference_blob.S \
-		$(BUILD)/profiler/web/difference_policy profiler/web/html/difference.css Makefile
-	$(call msg,AS,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -DDIFFERENCE_STYLE='"profiler/web/html/difference.css"' \
-		-DDIFFERENCE_POLICY='"$(BUILD)/profiler/web/difference_policy"' -c -o $@ $<
-
 # ---- the page of html reports ----
 
 # in this order; what a script imports comes before it
 page_scripts := $(addprefix profiler/web/html/,dom.js format.js data.js kinds.js names.js tree.js own_code.js \
 	callers.js tables.js group.js source.js state.js spans.js timeline.js slices.js busy.js draw.js export.js \
-	details.js graph_pane.js flame_view.js \
-	figures.js table_view.js \
+	details.js figures.js difference.js graph_pane.js flame_view.js \
+	table_view.js \
 	gaps.js timeline_rows.js timeline_panel.js timeline_view.js \
 	source_view.js about_view.js overview_view.js main.js)
 page_parts := profiler/web/html/index.html profiler/web/html/style.css $(page_scripts)

@@ -174,8 +174,7 @@ const struct output_choice *options_shown(const struct options *o)
 	for (uint32_t i = 0; i < o->output_count; i++) {
 		const struct output_choice *choice = &o->outputs[i];
 
-		if ((choice->writer == &html_writer || choice->writer == &svg_writer ||
-		     choice->writer == &html_difference_writer) &&
+		if ((choice->writer == &html_writer || choice->writer == &svg_writer) &&
 		    strcmp(choice->path, "-") != 0)
 			return choice;
 	}

@@ -96,12 +96,9 @@ extern const struct writer json_summary_writer;
 /* A comparison as JSON for other programs: docs/diff-format.md. */
 extern const struct writer json_difference_writer;
 
-/* A comparison as a page for browsers, with the differential flame graph. */
-extern const struct writer html_difference_writer;
-
 /*
  * A report for browsers, in one file that needs no network: flame graphs, tables and the run's
- * totals, by process, thread, device and stream.
+ * totals, by process, thread, device and stream. A comparison has amounts before and after.
  */
 extern const struct writer html_writer;
 

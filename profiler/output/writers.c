@@ -29,7 +29,6 @@ const struct writer *writer_of_difference(const struct writer *writer)
 {
 	if (writer == &json_summary_writer)
 		return &json_difference_writer;
-	if (writer == &html_writer)
-		return &html_difference_writer;
-	return writer == &folded_writer || writer == &svg_writer ? writer : NULL;
+	return writer == &folded_writer || writer == &svg_writer || writer == &html_writer ? writer
+											   : NULL;
 }

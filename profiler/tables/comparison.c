@@ -403,8 +403,7 @@ static void release_making(struct made_comparison *made)
 {
 	kernel_matches_release(&made->kernels);
 	amounts_release(&made->stack_amounts);
-	free(made->times);
-	made->times = NULL;
+	record_set_release(&made->kinds.set);
 	hash_index_release(&made->frames.set.index);
 	hash_index_release(&made->stacks.set.index);
 }
@@ -427,11 +426,14 @@ struct comparison *comparison_new(const struct result *const *before, uint32_t b
 	made->memory = options->memory;
 	take_runs(made, SIDE_BEFORE, before, before_count);
 	take_runs(made, SIDE_AFTER, after, after_count);
-	made->totals.run_count = made->stack_amounts.run_count = made->run_count;
+	made->totals.run_count = made->stack_amounts.run_count = made->row_amounts.run_count =
+		made->run_count;
 	for (int i = 0; i < COMPARISON_TABLES; i++)
 		made->tables[i].amounts.run_count = made->run_count;
 	c->result.timeline = NULL;
-	c->result.row_count = 0;
+	c->result.findings = NULL; /* are of one run */
+	c->result.row_count = c->result.place_count = c->result.device_count = 0;
+	c->result.process_count = c->result.thread_count = 0;
 	compare_all(made);
 	show_result(made);
 	error = made->error;
@@ -466,6 +468,8 @@ void comparison_free(struct comparison *comparison)
 	free(made->names);
 	record_set_release(&made->frames.set);
 	record_set_release(&made->stacks.set);
+	amounts_release(&made->row_amounts);
+	free(made->all_rows);
 	free(made->rows);
 	free(made->changes);
 	free(made->own);

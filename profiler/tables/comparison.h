@@ -91,6 +91,13 @@ enum change_unit comparison_total_unit(enum comparison_total total);
 /* Returns the word of a total in options and data: "gpu". */
 const char *comparison_total_word(enum comparison_total total);
 
+/* A stack's rows of one kind, of all runs. Normalized, they are scaled. */
+struct comparison_row {
+	uint32_t stack, kind;         /* stack of `result`; enum row_kind */
+	const double *values;         /* ns by run, side before first */
+	const struct side_sum *sides; /* by side */
+};
+
 struct comparison {
 	bool has_errors;    /* all runs counted failed calls, over their whole time */
 	bool is_weights;    /* weights of folded stacks, not times */
@@ -105,11 +112,13 @@ struct comparison {
 	const struct comparison_name *names;
 	/*
 	 * All stacks of both sides, with the times of one side. Each stack is a distinct path of
-	 * names. Writers of pictures draw this result.
+	 * names. Writers of pictures draw this result. Its rows are those of both sides, by stack
+	 * and then by kind, without places. What the other side alone has is 0.
 	 */
 	struct result result;
-	const struct change *changes; /* by stack of `result`: the stack and all inside it */
-	const struct change *own;     /* by stack of `result`: the stack alone */
+	const struct comparison_row *rows; /* by row of `result` */
+	const struct change *changes;      /* by stack of `result`: the stack and all inside it */
+	const struct change *own;          /* by stack of `result`: the stack alone */
 };
 
 struct comparison_options {

@@ -39,10 +39,9 @@ struct making_table {
 	uint32_t *order;        /* number of the amounts, by sorted entry */
 };
 
-/* A stack's times on the side that is shown. */
-struct shown_times {
-	double ns[ROW_KINDS];
-	uint64_t count[ROW_KINDS];
+/* A stack's rows of one kind. */
+struct compared_rows {
+	uint32_t stack, kind;
 };
 
 /* A made-up frame of a table's entry. */
@@ -64,10 +63,11 @@ struct made_comparison {
 	struct intern made_names; /* names of `made_frames` */
 	RECORD_SET(struct frame_info) frames;
 	RECORD_SET(struct stack_info) stacks;
-	struct amounts stack_amounts; /* by stack: alone, and later with all inside it */
-	struct shown_times *times;    /* by stack */
-	uint32_t time_count, time_capacity;
-	struct row *rows;
+	RECORD_SET(struct compared_rows) kinds; /* kinds of the rows of stacks */
+	struct amounts row_amounts;             /* by `kinds` */
+	struct amounts stack_amounts;           /* by stack: alone, and later with all inside it */
+	struct comparison_row *all_rows;
+	struct row *rows; /* the result has these */
 	struct change *changes, *own;
 	bool has_shapes;      /* all runs */
 	bool has_charged_cpu; /* all runs */

@@ -54,8 +54,17 @@ static size_t stack_bytes(const struct made_comparison *made)
 {
 	size_t amounts = made->run_count * sizeof(double) + SIDES * sizeof(struct side_sum);
 
-	return 2 * (amounts + sizeof(struct shown_times) + sizeof(struct stack_info)) +
-	       2 * sizeof(struct change) + sizeof(struct row) + HASH_INDEX_ENTRY_BYTES;
+	return 2 * (amounts + sizeof(struct stack_info)) + 2 * sizeof(struct change) +
+	       HASH_INDEX_ENTRY_BYTES;
+}
+
+/* Returns the bytes per stack and kind of its rows. */
+static size_t row_bytes(const struct made_comparison *made)
+{
+	size_t amounts = made->run_count * sizeof(double) + SIDES * sizeof(struct side_sum);
+
+	return 2 * (amounts + sizeof(struct compared_rows)) + sizeof(struct comparison_row) +
+	       sizeof(struct row) + HASH_INDEX_ENTRY_BYTES;
 }
 
 /* Adds a stack and returns its number; RESULT_ROOT with the error set. */
@@ -108,23 +117,21 @@ void comparison_add_stacks(struct made_comparison *made, const struct compared_r
 
 /* ---- amounts ---- */
 
-static bool reach_times(struct made_comparison *made, uint32_t at)
-{
-	if (array_extend(&made->times, &made->time_count, at + 1, &made->time_capacity,
-			 sizeof(*made->times)))
-		return true;
-	comparison_fail(made, ENOMEM);
-	return false;
-}
-
 void comparison_add_to_stack(struct made_comparison *made, const struct compared_run *run,
 			     uint32_t at, const struct row *row, const struct amount *amount)
 {
-	comparison_add(made, &made->stack_amounts, at, run, amount);
-	if (run->side != made->comparison.shown || !reach_times(made, at))
-		return;
-	made->times[at].ns[row->kind] += amount->value;
-	made->times[at].count[row->kind] += amount->count;
+	const struct compared_rows key = {at, row->kind};
+	uint32_t number = record_find(&made->kinds, &key);
+
+	if (number == RECORD_NONE) {
+		if (!comparison_take(made, row_bytes(made)))
+			return;
+		number = record_add(&made->kinds, &key, &key);
+	}
+	if (number == RECORD_NONE)
+		comparison_fail(made, ENOMEM);
+	else
+		comparison_add(made, &made->row_amounts, number, run, amount);
 }
 
 /* Returns the changes by stack; NULL with the error set. */
@@ -151,29 +158,56 @@ static struct change *change_stacks(struct made_comparison *made)
 	return changes;
 }
 
-/* Makes the rows: means of the shown runs, in whole ns. */
+static int by_stack(const void *a, const void *b)
+{
+	const struct comparison_row *x = a, *y = b;
+
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return x->kind < y->kind ? -1 : x->kind > y->kind;
+}
+
+/* Adds up the rows by stack, and sorts them. */
+static void sort_rows(struct made_comparison *made)
+{
+	struct amounts *amounts = &made->row_amounts;
+	uint32_t count = made->kinds.count;
+
+	made->comparison.rows = made->all_rows = malloc((count + 1u) * sizeof(*made->all_rows));
+	made->rows = malloc((count + 1u) * sizeof(*made->rows));
+	if (!made->all_rows || !made->rows) {
+		comparison_fail(made, ENOMEM);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct compared_rows *rows = &made->kinds.list[i];
+
+		amounts_move(&made->stack_amounts, rows->stack, amounts, i);
+		made->all_rows[i] =
+			(struct comparison_row){rows->stack, rows->kind, amounts_values(amounts, i),
+						amounts_sides(amounts, i)};
+	}
+	qsort(made->all_rows, count, sizeof(*made->all_rows), by_stack);
+}
+
+/* Makes the rows of the result: means of the shown runs, in whole ns. */
 static void make_rows(struct made_comparison *made)
 {
-	uint32_t runs = made->comparison.runs[made->comparison.shown], capacity = 0;
-	struct result *r = &made->comparison.result;
+	const struct comparison *c = &made->comparison;
+	uint32_t first = c->shown == SIDE_AFTER ? c->runs[SIDE_BEFORE] : 0,
+		 runs = c->runs[c->shown], count = made->kinds.count;
 
-	for (uint32_t i = 0; i < made->stacks.count && !made->error; i++) {
-		for (uint32_t kind = 0; kind < ROW_KINDS; kind++) {
-			double ns = made->times[i].ns[kind] / runs;
-			uint64_t count = made->times[i].count[kind] / runs;
+	made->comparison.result.row_count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+		double ns = 0;
 
-			if (ns < 0.5 && count == 0)
-				continue;
-			if (!array_make_room(&made->rows, r->row_count, &capacity,
-					     sizeof(*made->rows))) {
-				comparison_fail(made, ENOMEM);
-				return;
-			}
-			made->rows[r->row_count++] = (struct row){.kind = kind,
-								  .stack = i,
-								  .count = count,
-								  .ns = (uint64_t)(ns + 0.5)};
-		}
+		for (uint32_t run = 0; run < runs; run++)
+			ns += row->values[first + run] / runs;
+		made->rows[i] = (struct row){.kind = row->kind,
+					     .stack = row->stack,
+					     .count = row->sides[c->shown].count / runs,
+					     .ns = (uint64_t)(ns + 0.5)};
 	}
 }
 
@@ -184,7 +218,9 @@ void comparison_finish_stacks(struct made_comparison *made)
 
 	if (!amounts_reach(amounts, count - 1))
 		comparison_fail(made, ENOMEM);
-	if (made->error || !reach_times(made, count - 1))
+	if (!made->error)
+		sort_rows(made);
+	if (made->error)
 		return;
 	made->comparison.own = made->own = change_stacks(made);
 	/* inner stacks have larger numbers */

@@ -5,7 +5,7 @@
  * The data is numbers and texts (deflated.h), in tables. A table is its number of rows, and then
  * one column after the other.
  *
- *	format      9
+ *	format      10
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1; 0 for none.
  *	facts       text (name), number
@@ -13,14 +13,11 @@
  *	frames      class, name, short name, file, module, line, role (code_role.h), text of the
  *	            frame that it is folded to (0: it stays), kind (frame_kind.h), class of GPU work
  *	            (kernel_class.h; 0: none)
- *	stacks      from number 1 on: own number minus that of the stack around it; frame; of GPU
- *	            work the frame of its launch site plus 1 (hot_spots.h; the outermost where none
- *	            is known), else 0
- *	processes   number, pid, name
- *	threads     process, tid, name
- *	devices     process, number, label, name
- *	places      process, thread, device, context, stream: plus 1; 0 for unknown
- *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
+ *	stacks      from number 1 on: own number minus that of the stack around it; frame; unless it
+ *	            computes the frame of its launch site plus 1 (hot_spots.h; the outermost where
+ *none is known), else 0 processes   number, pid, name threads     process, tid, name devices
+ *process, number, label, name places      process, thread, device, context, stream: plus 1; 0 for
+ *unknown rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
  *	weights     number of weights; of each its title, unit and note as texts,
  *	            and its rows: stack minus that of the row before, place plus 1, count, value
  *	tables      number of tables; of each its key and title as texts, number of rows left out,
@@ -31,6 +28,7 @@
  *	kernels     frame, label and text of each fact of a kernel (kernel_facts.h)
  *	steps       when GPUs began each step of the main loop, in ns since the command's start, and
  *	            the end of the last one; each minus that before; then how many are warm-up
+ *	difference  of a comparison: html_difference.h
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, each once. With
  * --weight, the rows' ns are values of the weight that the facts name. The timeline follows
@@ -46,6 +44,7 @@
 #include "profiler/shape/code_role.h"
 #include "profiler/formats/deflated.h"
 #include "profiler/shape/frame_kind.h"
+#include "profiler/web/html_difference.h"
 #include "profiler/web/html_timeline.h"
 #include "profiler/shape/named_stacks.h"
 #include "profiler/shape/source_text.h"
@@ -61,7 +60,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
-#define DATA_FORMAT 9
+#define DATA_FORMAT 10
 #define NONE UINT32_MAX
 #define WEIGHTS_MAX 16 /* further metrics are only in the tables */
 
@@ -102,7 +101,8 @@ struct page_weight {
 
 struct page {
 	const struct result *result;
-	bool failed; /* out of memory */
+	const struct comparison *comparison; /* whose result it is; or NULL */
+	bool failed;                         /* out of memory */
 
 	struct code_roles *roles; /* NULL: library code is folded already */
 
@@ -184,6 +184,11 @@ static void add_facts(struct page *p, const struct written *written)
 		add_fact(p, "shown", add_text(p, t->shown));
 	if (!p->roles)
 		add_fact(p, "folded", 1);
+	if (p->comparison && p->comparison->is_weights) {
+		add_fact(p, "weight", add_text(p, "weights"));
+		add_fact(p, "weight unit", 0);
+		add_fact(p, "weight note", 0);
+	}
 	if (p->result->weight) {
 		add_fact(p, "weight", add_text(p, p->result->weight->title));
 		add_fact(p, "weight unit", add_text(p, p->result->weight->unit));
@@ -409,7 +414,7 @@ static void add_sites_of(struct page *p, const struct result *r)
 		uint32_t stack = r->rows[i].stack, *site = &p->sites[p->stack_numbers[stack]];
 		const struct frame_info *frame;
 
-		if (r->rows[i].kind != ROW_GPU || stack == RESULT_ROOT || *site)
+		if (r->rows[i].kind == ROW_CPU || stack == RESULT_ROOT || *site)
 			continue;
 		frame = hot_spots_site(r, stack);
 		while (!frame && r->stacks[stack].outer != RESULT_ROOT)
@@ -780,6 +785,7 @@ static int write_page(struct page *p, FILE *out)
 	write_sources(p, data);
 	write_kernels(p, data);
 	write_steps(p, data);
+	html_difference_put(p->comparison, &p->texts, p->row_order, data);
 	err = deflated_finish(data);
 	if (!has_weights)
 		err = -ENOMEM;
@@ -842,19 +848,23 @@ static void release(struct page *p)
 	free(p->frame_facts);
 }
 
+/* Makes what is of one run only: a comparison has neither tables, sources nor weights. */
+static int make_parts(struct page *p)
+{
+	int err = report_tables_of(p->result, &p->report_table);
+
+	if (!err)
+		err = source_text_read(p->result, NULL, &p->sources);
+	return err ? err : make_weights(p);
+}
+
 static int write_html(const struct result *result, const struct writer_options *options, FILE *out,
 		      struct written *written)
 {
-	struct page p = {.result = result};
-	int err = -ENOMEM;
+	struct page p = {.result = result, .comparison = options->comparison};
+	int err = p.comparison ? 0 : make_parts(&p);
 
-	(void)options; /* pages are in ns, whatever the unit */
-	*written = written_in_ns(result);
-	err = report_tables_of(result, &p.report_table);
-	if (!err)
-		err = source_text_read(result, NULL, &p.sources);
-	if (!err)
-		err = make_weights(&p);
+	*written = written_in_ns(result); /* pages are in ns, whatever the unit */
 	if (err)
 		goto out;
 	err = -ENOMEM;
@@ -870,10 +880,11 @@ static int write_html(const struct result *result, const struct writer_options *
 	if (!p.failed)
 		add_kernels(&p);
 	add_weight_texts(&p);
+	html_difference_put(p.comparison, &p.texts, NULL, NULL);
 	add_places(&p);
 	if (!p.failed)
 		add_place_names(&p);
-	if (p.failed || !order_rows(&p, result, p.row_order))
+	if (p.failed || p.texts.failed || !order_rows(&p, result, p.row_order))
 		goto out;
 	written->items = p.stacks.count - 1;
 	count_sources(&p, written);

@@ -329,6 +329,71 @@ const PAGES = {
 		stacks: [{outer: 0, frame: 0}],
 		rows: [{stack: 1, kind: 0, ns: 5}],
 	},
+	compared: {
+		facts: {command: "./new"},
+		frames: [
+			{name: "main", role: 0},
+			{name: "parse"},
+			{class: GPU_KERNEL, name: "[GPU_Kernel]gemm<64>(float*)", shortName: "gemm<64>"},
+			{class: GPU_KERNEL, name: HOSTILE[1]},
+			{class: GPU_KERNEL, name: "[GPU_Kernel]late", shortName: "late"},
+			{name: "quiet"},
+		],
+		stacks: [
+			{outer: 0, frame: 0},
+			{outer: 1, frame: 1},
+			...[2, 3, 4].map(frame => ({outer: 1, frame, site: 0})),
+			{outer: 1, frame: 5},
+		],
+		rows: [2, 3, 4, 5, 6].map(stack => ({stack, kind: stack === 2 || stack === 6 ? 0 : 1, ns: 0})),
+		difference: {
+			sides: [
+				{
+					command: HOSTILE[0],
+					counts: [
+						{count: 100, sampled: 10e6},
+						{count: 50, measured: 1e6},
+						{count: 50, measured: 1e6},
+						{},
+						{count: 9, sampled: 3e6},
+					],
+				},
+				{
+					command: "./new",
+					shown: HOSTILE[1],
+					counts: [
+						{count: 400, sampled: 20e6},
+						{count: 50, measured: 1e6},
+						{},
+						{count: 50, measured: 1e6},
+						{count: 10, sampled: 3.2e6},
+					],
+				},
+			],
+			length: "CPU time",
+			values: [
+				[100e6, 80e6, 40e6, 0, 9e6],
+				[400e6, 20e6, 0, 60e6, 10e6],
+			],
+			variants: [{name: "[GPU_Kernel]gemm<64>(float*)", match: "template", variant: HOSTILE[2], on: 1}],
+			tables: [
+				{
+					title: "Totals",
+					rows: [
+						{name: "GPU time", before: 120e6, after: 80e6, bound: 3e6, verdict: 6},
+						{name: "memory at the peak", unit: 1, before: 0, after: 2048, bound: 1, verdict: 3},
+					],
+				},
+				{
+					title: "CUDA calls that failed",
+					rows: [
+						{name: HOSTILE[3], unit: 2, before: 1, after: 3, bound: 1, verdict: 5},
+						{name: "equal", unit: 2, before: 1, after: 1, bound: 1, verdict: 0},
+					],
+				},
+			],
+		},
+	},
 	empty: {},
 	part: {facts: {command: "./app", shown: "--time 20..23"}},
 	viewed: {facts: {command: "./app", shown: "--my-code --trim-to --time"}},
@@ -469,6 +534,79 @@ test("a click selects, a double-click zooms in, Escape and the back button zoom 
 	await browser.evaluate("history.back()");
 	await browser.until('location.hash.includes("zoom=2")');
 	await browser.until("document.documentElement.app.views.flame.boxes().length === 3");
+	noProblems();
+});
+
+test("a comparison begins with what changed, and shows noise on request", async () => {
+	const rows = async () =>
+		(await texts(".table tbody tr")).map(text => text.replace(/\s+/g, " "));
+	const names = () => texts(".table tbody td.named button");
+
+	await browser.open(address("compared"));
+	assert.match((await texts("#findings summary")).join(), /^GPU time: 120 ms before, 80.0 ms after, −40.0 ms \(−33.3 %\), beyond noise/);
+	assert.match((await texts("#findings summary")).join(), /The largest change: parse, \+300 ms \(\+300.0 %\)/);
+	assert.ok((await texts("#findings li")).some(text => text.startsWith(`Before: ${HOSTILE[0]}, 1 run`)));
+	assert.ok((await texts("#findings li")).some(text => text.endsWith(`1 run with ${HOSTILE[1]}`)));
+	assert.ok((await texts("#findings li")).some(text => text.includes("differ in length (CPU time)")));
+	assert.deepEqual(await names(), ["parse", "gemm<64>(float*)", "late", HOSTILE[1]]);
+	assert.match((await rows())[0], /Functions100 ms400 ms\+300 ms\+300.0 %.*more$/);
+	assert.match((await rows())[3], /40.0 ms0−40.0 ms−100.0 %.*gone$/);
+	await click("All changes");
+	assert.deepEqual((await names()).at(-1), "quiet");
+	assert.match((await rows()).at(-1), /noise$/);
+	// beside stacks: bytes and numbers
+	await click("Totals");
+	assert.match((await rows()).join(), /memory at the peak0 B2.00 KiB\+2.00 KiB0 Bnew/);
+	await click("CUDA calls that failed");
+	assert.equal((await rows()).length, 2);
+	await click("Significant");
+	assert.match((await rows()).join(), /13\+2\+200.0 %0more/);
+	noProblems();
+});
+
+test("a comparison's picture has widths of a side, colours of changes, and says both amounts", async () => {
+	const names = async () => (await boxes()).map(({name}) => name).sort();
+
+	await browser.open(address("compared", "#view=flame"));
+	assert.ok(!(await names()).includes(HOSTILE[1]) && (await names()).includes("late"));
+	assert.ok((await texts("#findings li"))[0].startsWith("1 frame of 40.0 ms only before"));
+	await click("Before");
+	assert.ok((await names()).includes(HOSTILE[1]) && !(await names()).includes("late"));
+	await click("Both");
+	assert.ok((await names()).includes(HOSTILE[1]) && (await names()).includes("late"));
+	assert.ok(!(await texts("#findings li")).some(text => text.includes("only")));
+	await browser.move(...(await pointAt("gemm<64>")));
+	await browser.until('document.querySelector(".tip")?.textContent.includes("80.0 ms before, 20.0 ms after, −60.0 ms (−75.0 %)")');
+	const fills = await browser.evaluate(`(() => {
+		const {app} = document.documentElement, found = {};
+		const graph = {byKind: app.weights.byKind};
+		for (let i = 2; i < app.tree.count; i++) found[app.profile.frames.name[app.tree.frame[i]]] = app.difference.colourOf(graph, i).fill;
+		return found; })()`);
+
+	assert.deepEqual(fills, {
+		parse: "#dd6a57",
+		"[GPU_Kernel]gemm<64>(float*)": "#4b9bcb",
+		[HOSTILE[1]]: "#0b4a8a",
+		"[GPU_Kernel]late": "#9b0f26",
+		quiet: "#e3e6ea",
+	});
+	assert.deepEqual((await texts(".legend li")).slice(0, 2), ["new", "over 50 % more"]);
+	// callers are judged, too; and shares
+	await click("Callers");
+	await browser.move(...(await pointAt("late")));
+	await browser.until('document.querySelector(".tip")?.textContent.includes("0 before, 60.0 ms after, +60.0 ms")');
+	await click("Shares");
+	await browser.until('document.querySelector("#findings").textContent.includes("Shares:")');
+	await browser.move(...(await pointAt("gemm<64>")));
+	await browser.until('document.querySelector(".tip")?.textContent.includes("53.3 ms before, 20.0 ms after")');
+	noProblems();
+});
+
+test("a row of a comparison leads to its box, also if one side lacks it", async () => {
+	await browser.open(address("compared", "#table=kernels"));
+	await click("<img");
+	await browser.until('location.hash.includes("view=flame") && location.hash.includes("widths=both")');
+	assert.ok((await boxes()).some(({name}) => name === HOSTILE[1]));
 	noProblems();
 });
 

@@ -170,6 +170,7 @@ expect_same_bytes()
 }
 
 @test "runs are compared, and memory that is not freed any more fails" {
+	needs_command node
 	run_profile -q -gpu-only --alloc -o before.profile "$workload" 500 3
 	run_profile -q -gpu-only --alloc -o after.profile "$workload" 500 3 1 left
 	expect_status 0
@@ -180,7 +181,7 @@ expect_same_bytes()
 	expect_line stderr '^ +0 B .* memory never freed$'
 	expect_equal left "$(python3 -c 'import json
 print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
-	expect_line out.html 'memory at the peak'
+	expect_equal 'left on the page' "$(page_data out.html 'p.difference.tables[0].rows.find(t => t.name === "memory never freed").after')" "$left"
 	# by who allocated it: what the program counted for each of its functions
 	python3 - <<-'END'
 		import json
@@ -198,7 +199,8 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 		    assert sum(row["after"] for row in run[key]) == run["totals"]["left" if place else "peak"]["after"]
 		assert all(row["before"] == 0 and row["matched_by"] == "new" for row in run["memory_never_freed"])
 	END
-	expect_line out.html 'Memory never freed, allocated by'
+	page_data out.html 'p.difference.tables.find(t => t.title.startsWith("Memory never freed")).rows' >rows
+	expect_line rows '"device: [^"]*","unit":1,"before":0,"after":[0-9]+,"bound":0,"verdict":"new"'
 	expect_line stderr ' memory never freed, allocated by$'
 	run_profile -q --from after.profile --baseline before.profile --fail-above 0% --fail-on left=allocate_plain
 	expect_status 123

@@ -126,6 +126,7 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 }
 
 @test "errors are compared by call and error, and the gate counts them" {
+	needs_command node
 	local program limit
 
 	cat >failing.py <<-'END'
@@ -152,7 +153,8 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	expect_status 0
 	expect_line stderr '^ +1 +7 +\+6 .* CUDA calls that failed$'
 	expect_line stderr '^ +0 +2 +\+2 +0  new +cuMemAlloc_v2: CUDA_ERROR_OUT_OF'
-	expect_line out.html 'cuMemFree_v2: CUDA_ERROR_INVALID_VALUE'
+	page_data out.html 'p.difference.tables.find(t => t.title === "CUDA calls that failed").rows' >rows
+	expect_line rows '"cuMemAlloc_v2: CUDA_ERROR_INVALID_VALUE","unit":2,"before":1,"after":3,"bound":0,"verdict":"more"'
 	python3 - <<-'END'
 		import json
 		run = json.load(open("out.json"))

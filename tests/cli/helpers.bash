@@ -428,6 +428,16 @@ expect_no_file()
 	fi
 }
 
+# page_data FILE EXPRESSION: prints the value of an expression in the page's profile p, as JSON
+page_data()
+{
+	node --input-type=module -e "
+		import {readFileSync} from 'node:fs';
+		import {unpackProfile} from '$root/profiler/web/html/data.js';
+		const p = await unpackProfile(readFileSync('$1', 'utf8').match(/id=\"data\">([^<]*)</)[1]);
+		console.log(JSON.stringify($2));"
+}
+
 # expect_equal WHAT GOT WANTED
 expect_equal()
 {

@@ -109,6 +109,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 
 @test "runs are compared by launch shape, and the gate takes one" {
 	needs_command python3
+	needs_command node
 	for launches in 10 20; do
 		run_profile -q -gpu-only --launch-shapes -o $launches.profile "$workloads/launch_shapes" $launches
 		expect_status 0
@@ -128,7 +129,8 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	END
 	expect_line stderr ' launch shape$'
 	expect_line stderr ' tail_kernel, grid 1057, block 256$'
-	expect_line out.html '<h2>Launch shapes</h2>'
+	page_data out.html 'p.difference.tables.find(t => t.title === "Launch shapes").rows' >rows
+	expect_line rows '"tail_kernel, grid 1057, block 256","unit":0,"before":10000000,"after":20000000,"bound":0,"verdict":"more"'
 	run_profile -q --from 20.profile --baseline 10.profile --fail-above 50% --fail-on 'shape=tiny.*grid 4x8'
 	expect_status 123
 	expect_line stderr '^profile: time of shape=tiny.*\(1 matching\) rose by 100\.0 %'

@@ -263,7 +263,7 @@ on_small_disk()
 
 @test "timelines that were compared make room for the difference" {
 	"$profile" -q -gpu-only -o a.profile "$workloads/launches" 20000
-	on_small_disk 100k "$profile" --diff a.profile a.profile -o small/d.html -o small/d.svg
+	on_small_disk 460k "$profile" --diff a.profile a.profile -o small/d.html -o small/d.svg
 	expect_status 0
 	[ -s kept/d.html ]
 	[ -s kept/d.svg ]

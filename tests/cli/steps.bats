@@ -98,12 +98,15 @@ all()
 }
 
 @test "the slowest steps are compared with typical ones" {
+	needs_command node
 	run_profile --from outside.profile --steps ^step --step 5.. --slow-steps -o slow.svg -o slow.html -o slow.json \
 		-o slow.folded -o whole.profile
 	expect_status 0
 	expect_line stderr '^Compared: before, 17 steps around the median of [0-9.]+ .s; after, the slowest 3 of 35 steps'
 	expect_line slow.svg 'Difference of 3 slow steps \(after\) from 17 typical ones \(before\)'
 	expect_line slow.json '"runs":17'
+	expect_equal 'the page' "$(page_data slow.html '[p.difference.isOfSteps, p.difference.sides.map(side => side.runs), p.difference.values.length]')" \
+		'[true,[17,3],20]'
 	# what slow steps launch besides
 	expect_line stderr '^ +0 ns +80\.000 ms .* new +extra'
 	expect_line stderr '^ +0 ns +80\.000 ms .* new +grow'

@@ -15,6 +15,7 @@ import {
 	shiftColour,
 	textOn,
 } from "../../profiler/web/html/draw.js";
+import {CHANGE_COLOURS} from "../../profiler/web/html/difference.js";
 import {KINDS} from "../../profiler/web/html/kinds.js";
 
 const source = path => readFileSync(new URL(`../../profiler/${path}`, import.meta.url), "utf8");
@@ -208,20 +209,9 @@ test("pictures: text on each colour, in each strength, dimmed and faded, in both
 	assert.equal(pairs, 2 * (frames.length + changes.length + 2));
 });
 
-// ---- pages of differences ----
+// ---- reports of comparisons ----
 
-test("differences: rows of the table", () => {
-	const css = source("web/html/difference.css"),
-		[plain, dark] = css.split("@media(prefers-color-scheme:dark)");
-	const colour = (text, name) => text.match(new RegExp(`\\.${name}\\{color:(#[0-9a-f]{6})\\}`))[1];
-	const faint = Number(plain.match(/\.noise,\.same\{opacity:([0-9.]+)\}/)[1]);
-
-	// Canvas and CanvasText of browsers: white and black; and #121212, white
-	for (const [text, page, ink] of [
-		[plain, "#ffffff", "#000000"],
-		[dark, "#121212", "#ffffff"],
-	]) {
-		for (const name of ["more", "less"]) expectReadable(colour(text, name), page, name);
-		expectReadable(mixColours(ink, page, faint), page, "noise");
-	}
+test("comparisons: names on the colours of changes", () => {
+	for (const {label, light, dark} of CHANGE_COLOURS)
+		for (const fill of [light, dark]) expectReadable(textOn(fill), fill, label);
 });

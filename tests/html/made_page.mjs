@@ -29,6 +29,7 @@ export function encodeProfile({
 	kernels = [],
 	steps = [],
 	warmUp = 0,
+	difference = null,
 }) {
 	const texts = [],
 		numbers = new Map(),
@@ -172,9 +173,41 @@ export function encodeProfile({
 	steps.forEach((at, i) => number(at - (steps[i - 1] ?? 0)));
 	number(warmUp);
 
+	// {sides: [{runs, command, shown, counts}], flags, length, values by run, variants, tables}. Counts are by row:
+	// {count, sampled, measured}.
+	if (difference) {
+		const {sides, flags = 0, length, values, variants = [], tables: list = []} = difference;
+
+		for (const side of sides) {
+			number(side.runs ?? 1);
+			number(text(side.command));
+			number(text(side.shown));
+		}
+		number(flags);
+		number(text(length));
+		values.flat().forEach(number);
+		for (const {counts} of sides)
+			for (const key of ["count", "sampled", "measured"]) counts.forEach(row => number(row[key] ?? 0));
+		number(variants.length);
+		for (const variant of variants) {
+			for (const key of ["name", "match", "variant"]) number(text(variant[key]));
+			number(variant.on);
+		}
+		number(list.length);
+		for (const {title, rows: cells} of list) {
+			number(text(title));
+			number(cells.length);
+			for (const row of cells) {
+				number(text(row.name));
+				number(row.unit ?? 0);
+				for (const key of ["before", "after", "bound", "verdict"]) number(row[key]);
+			}
+		}
+	} else number(0);
+
 	const head = [];
 
-	encodeNumber(head, 9);
+	encodeNumber(head, 10);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));

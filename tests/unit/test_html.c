@@ -9,6 +9,7 @@
 #include "profiler/model/kernel_definitions.h"
 #include "profiler/shape/source_text.h"
 #include "profiler/findings/findings.h"
+#include "profiler/tables/comparison.h"
 #include "profiler/formats/writer.h"
 #include "profiler/output/writers.h"
 #include "symbolize/util/text.h"
@@ -120,16 +121,17 @@ static void skip_table(struct page *p)
 	free_table(&rows);
 }
 
-static struct page write_page(const struct made_result *m)
+/* Writes a page, and reads all that pages of one run have. */
+static struct page begin_page(const struct result *result, const struct comparison *comparison)
 {
-	const struct writer_options options = {.unit_ns = 1e6};
+	const struct writer_options options = {.unit_ns = 1e6, .comparison = comparison};
 	struct page p = {0};
 	FILE *out = open_memstream(&p.text, &p.size);
 	const char *begin, *end;
 
 	assert_non_null(out);
 	memset(&p.written, 0xff, sizeof(p.written)); /* says nothing yet */
-	assert_int_equal(html_writer.write(&m->result, &options, out, &p.written), 0);
+	assert_int_equal(html_writer.write(result, &options, out, &p.written), 0);
 	fclose(out);
 	begin = strstr(p.text, BEGIN);
 	assert_non_null(begin);
@@ -141,7 +143,7 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 9); /* the format */
+	assert_int_equal(unpack_number(&p.data), 10); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
@@ -165,6 +167,14 @@ static struct page write_page(const struct made_result *m)
 	p.kernels = read_table(&p, 3);
 	p.steps = read_table(&p, 1);
 	p.warm_up = unpack_number(&p.data);
+	return p;
+}
+
+static struct page write_page(const struct made_result *m)
+{
+	struct page p = begin_page(&m->result, NULL);
+
+	assert_int_equal(unpack_number(&p.data), 0); /* no comparison */
 	assert_int_equal(p.data.at, p.data.size);
 	return p;
 }
@@ -292,6 +302,90 @@ static void rows_are_by_stack(void **state)
 	assert_true(number_of(&p, &p.facts, "wait ns") == UINT64_C(1) << 40);
 	free_page(&p);
 	made_end(&m);
+}
+
+static void expect_column(struct page *p, uint64_t first, uint64_t second, uint64_t third)
+{
+	assert_int_equal(unpack_number(&p->data), first);
+	assert_int_equal(unpack_number(&p->data), second);
+	assert_int_equal(unpack_number(&p->data), third);
+}
+
+static void expect_change(struct page *p, const char *name, uint64_t before, uint64_t after,
+			  uint64_t bound_plus_1, enum change_verdict verdict)
+{
+	assert_string_equal(text_of(p, unpack_number(&p->data)), name);
+	assert_int_equal(unpack_number(&p->data), CHANGE_OF_TIME);
+	assert_int_equal(unpack_number(&p->data), before);
+	assert_int_equal(unpack_number(&p->data), after);
+	assert_int_equal(unpack_number(&p->data), bound_plus_1);
+	assert_int_equal(unpack_number(&p->data), verdict);
+}
+
+static void add_samples(struct made_result *m, const char *name, uint64_t count)
+{
+	struct row row = {.kind = ROW_CPU, .count = count, .ns = count * 1000};
+
+	row.stack = made_push(m, made_push(m, RESULT_ROOT, "main"), name);
+	made_add_at(m, &row, place_unknown());
+}
+
+/* A comparison has the rows of both sides, whichever is shown, and the totals. */
+static void a_comparison_has_both_sides(void **state)
+{
+	struct made_result b, a;
+	const struct result *before = &b.result, *after = &a.result;
+	struct comparison *c;
+
+	(void)state;
+	made_begin(&b);
+	made_begin(&a);
+	b.result.totals.command = "old </script>";
+	a.result.totals.command = "new";
+	a.result.totals.shown = "--time 1..2";
+	add_samples(&b, "f", 100);
+	add_samples(&b, "gone", 49);
+	add_samples(&a, "f", 400);
+	add_samples(&a, "<new>", 64);
+	for (enum comparison_side shown = SIDE_BEFORE; shown < SIDES; shown++) {
+		struct page p;
+
+		c = comparison_new(&before, 1, &after, 1,
+				   &(struct comparison_options){.shown = shown});
+		assert_non_null(c);
+		p = begin_page(&c->result, c);
+		assert_null(strstr(p.text, "old </script>"));
+		assert_int_equal(p.tables + p.sources.count + p.weight_count + p.places.count, 0);
+		assert_int_equal(number_of(&p, &p.facts, "cpu ns"),
+				 shown == SIDE_BEFORE ? 149000 : 464000);
+		assert_int_equal(p.rows.count, 3); /* f, gone, <new> */
+		assert_int_equal(unpack_number(&p.data), 1);
+		assert_string_equal(text_of(&p, unpack_number(&p.data)), "old </script>");
+		assert_int_equal(unpack_number(&p.data), 0);
+		assert_int_equal(unpack_number(&p.data), 1);
+		assert_string_equal(text_of(&p, unpack_number(&p.data)), "new");
+		assert_string_equal(text_of(&p, unpack_number(&p.data)), "--time 1..2");
+		assert_int_equal(unpack_number(&p.data), shown == SIDE_BEFORE ? 4 : 0);
+		assert_string_equal(text_of(&p, unpack_number(&p.data)), "CPU time");
+		expect_column(&p, 100000, 49000, 0);
+		expect_column(&p, 400000, 0, 64000);
+		expect_column(&p, 100, 49, 0); /* before: counts, deviations */
+		expect_column(&p, 10000, 7000, 0);
+		expect_column(&p, 0, 0, 0);
+		expect_column(&p, 400, 0, 64);
+		expect_column(&p, 20000, 0, 8000);
+		expect_column(&p, 0, 0, 0);
+		assert_int_equal(unpack_number(&p.data), 0); /* variants */
+		assert_int_equal(unpack_number(&p.data), 6); /* tables */
+		assert_string_equal(text_of(&p, unpack_number(&p.data)), "Totals");
+		assert_int_equal(unpack_number(&p.data), COMPARISON_TOTALS);
+		expect_change(&p, "GPU time", 0, 0, 1, CHANGED_NOT);
+		expect_change(&p, "CPU time", 149000, 464000, 48529, CHANGED_TO_MORE);
+		free_page(&p);
+		comparison_free(c);
+	}
+	made_end(&b);
+	made_end(&a);
 }
 
 /* Stacks of GPU work have a launch site, by the report's rule. */
@@ -784,6 +878,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_format_is_known_by_its_name),
 		cmocka_unit_test(stacks_have_their_launch_site),
+		cmocka_unit_test(a_comparison_has_both_sides),
 		cmocka_unit_test(an_empty_result_is_a_page),
 		cmocka_unit_test(rows_are_by_stack),
 		cmocka_unit_test(frames_keep_what_is_known),

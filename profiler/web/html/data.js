@@ -8,7 +8,7 @@ export const ROW_CPU = 0,
 	ROW_IDLE = 4,
 	ROW_KINDS = 5;
 export const UNKNOWN = -1;
-const FORMAT = 9;
+const FORMAT = 10;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -291,6 +291,43 @@ function readSteps(reader) {
 	return {start, warmUp: reader.number()};
 }
 
+// From enum change_verdict in profiler/tables/change.h.
+export const VERDICTS = ["same", "noise", "unknown", "new", "gone", "more", "less"];
+
+// Reads what a comparison has besides: profiler/web/html_difference.h. Null: the report is of one run.
+function readDifference(reader, text, rowCount) {
+	const {number} = reader,
+		readText = () => text(number()),
+		list = read => Array.from({length: number()}, read),
+		column = () => reader.column(rowCount, Float64Array);
+	const readChange = () => ({
+		name: readText(),
+		unit: number(),
+		before: number(),
+		after: number(),
+		bound: number() - 1,
+		verdict: VERDICTS[number()],
+	});
+	const readSide = runs => ({runs, command: readText(), shown: readText()});
+	const before = number();
+
+	if (before === 0) return null;
+	const sides = [readSide(before), readSide(number())],
+		flags = number();
+
+	return {
+		sides,
+		isOfSteps: (flags & 1) > 0,
+		isNormalized: (flags & 2) > 0,
+		widths: flags & 4 ? "before" : "after",
+		length: readText(),
+		values: Array.from({length: before + sides[1].runs}, column), // by run
+		counts: sides.map(() => ({count: column(), sampled: column(), measured: column()})),
+		variants: list(() => ({name: readText(), match: readText(), variant: readText(), on: number()})),
+		tables: list(() => ({title: readText(), rows: list(readChange)})),
+	};
+}
+
 export function readProfile(bytes) {
 	const reader = makeReader(bytes);
 	const format = reader.number();
@@ -396,13 +433,14 @@ export function readProfile(bytes) {
 	const sources = readSources(reader, text);
 
 	frames.facts = readFrameFacts(reader, text, frames.count);
-	const steps = readSteps(reader);
+	const steps = readSteps(reader),
+		difference = readDifference(reader, text, rows.count);
 
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
 	for (const fact of ["version", "command", "shown", "weight", "weight unit", "weight note"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
 	addPackages(frames);
-	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, weights, figures, sources, steps};
+	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, weights, figures, sources, steps, difference};
 }
 
 export function unpackBytes(text) {

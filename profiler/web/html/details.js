@@ -39,8 +39,9 @@ function sayWhole({state, isPart}) {
 export function fillDetails(element, app, frame, sums, whole, occurrences, actions) {
 	const {frames} = app.profile,
 		kind = frame < 0 ? null : KINDS[app.kinds[frame]];
-	const present = sums.byKind.map((ns, i) => [KIND_LABELS[i], ns]).filter(([, ns]) => ns > 0);
+	const present = sums.byKind.slice(0, KIND_LABELS.length).map((ns, i) => [KIND_LABELS[i], ns]).filter(([, ns]) => ns > 0);
 	const facts = [
+		...(app.difference?.facts(sums.byKind) ?? []),
 		fact("total", `${app.amount(sums.total)} (${formatShare(sums.total, whole)})`),
 		fact("own", `${app.amount(sums.own)} (${formatShare(sums.own, whole)})`),
 	];
@@ -50,7 +51,7 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 	// count and mean mean nothing for mixtures and for parts of waits; parts of kernels have
 	// none
 	const counted =
-		present.length === 1 && sums.operations > 0 ? COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])] : "";
+		present.length === 1 && sums.operations > 0 && !app.difference ? COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])] : "";
 
 	if (counted) facts.push(fact(counted, formatCount(sums.operations)));
 	if (counted && present[0][0] !== "CPU")

@@ -244,6 +244,10 @@ export function makeFlameView(app) {
 	}
 
 	function fillLegend() {
+		if (app.difference) {
+			legend.replaceChildren(...app.difference.makeLegend());
+			return;
+		}
 		const present = new Set(app.tree.frame.subarray(1).map(frame => app.kinds[frame]));
 
 		legend.replaceChildren(

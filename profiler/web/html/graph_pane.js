@@ -175,7 +175,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		on.globalAlpha = box.node < 0 ? DIM : 1;
 		const colour =
 			frame >= 0
-				? colourOf(frame)
+				? (app.difference?.colourOf(graph, box.node) ?? colourOf(frame))
 				: {fill: box.node < 0 ? style.small : style.root, text: style.text};
 		const fill = dim ? mixColours(colour.fill, style.page, DIM) : colour.fill;
 
@@ -269,6 +269,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 					.filter(text => text !== "")
 					.join(" · "),
 			}),
+			app.difference?.makeTip(graph, hover) ?? "",
 		);
 		placeTip(tip, event);
 	}

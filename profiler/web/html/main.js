@@ -21,6 +21,7 @@ import {foldStacks, foldUnnamed, whyNotFolded} from "./own_code.js";
 import {groupStacks, makeGroupings} from "./group.js";
 import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
 import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
+import {makeDifference} from "./difference.js";
 import {makeFlameView} from "./flame_view.js";
 import {makeTableView} from "./table_view.js";
 import {makeTimelineView} from "./timeline_view.js";
@@ -142,6 +143,7 @@ function startApp(profile) {
 		// Formats a time, or an amount of the weight.
 		amount: number => (app.weight ? formatAmount(number, app.weight.unit) : formatTime(number)),
 		views,
+		difference: null, // of a comparison: difference.js
 		// True for a slice of the run (slice_print), and for one by time.
 		isPart: /^-([cg]pu-only|-(time|process|thread|device|stream|kernel) )/.test(shownWith),
 		isPartOfTime: /^(-[cg]pu-only )?--time /.test(shownWith),
@@ -186,6 +188,7 @@ function startApp(profile) {
 				zoom: "",
 				pick: "",
 				...(app.tree.frame.includes(frame) ? {} : {my: ""}), // it may be folded
+				...app.difference?.reveal(frame),
 			}),
 		devices: () => [...lanesByDevice(app.timeline).keys()],
 		makeMineButton: () =>
@@ -435,6 +438,7 @@ function startApp(profile) {
 				"Of this time alone: what lasted longer counts with the part in it. A wait is shown by " +
 					"its call, not by what ran at that time; what has no usable times is left out.",
 			);
+		texts.push(...(app.difference?.say() ?? []));
 		if (texts.length > 0 && timeline?.lost > 0)
 			texts.push(
 				`${plural(timeline.lost, "event is", "events are")} missing from the timeline.`,
@@ -521,6 +525,7 @@ function startApp(profile) {
 		const {timeline} = app;
 		let intervals = null;
 
+		if (app.difference) return app.difference.rowsFor(state);
 		if (app.weight && !fixedWeight) return app.weight.rows;
 		if (state.time === "" && state.idle === "") return profile.rows;
 		if (!timeline) return state.time === DEFAULTS.time && state.idle === "" ? profile.rows : NO_ROWS;
@@ -563,6 +568,8 @@ function startApp(profile) {
 			state.idle,
 			app.weight?.title,
 			app.timeline !== null,
+			state.widths,
+			state.shares,
 			...FILTERS.map(filter => state[filter]),
 		]);
 
@@ -570,7 +577,7 @@ function startApp(profile) {
 			if (
 				!old ||
 				!app.filterKey ||
-				["time", "idle", "weight"].some(key => old[key] !== state[key])
+				["time", "idle", "weight", "widths", "shares"].some(key => old[key] !== state[key])
 			)
 				chosen = chooseRows(state);
 			app.shown = state.group === "" ? app.profileOf(chosen) : groupChosen(state.group);
@@ -585,6 +592,7 @@ function startApp(profile) {
 			app.matches = searchFrames(profile.frames, state.q);
 			if (byId("search").value !== state.q) byId("search").value = state.q;
 		}
+		app.difference?.update();
 		fillViews();
 		fillKinds();
 		fillWeights();
@@ -648,14 +656,16 @@ function startApp(profile) {
 	}
 
 	app.isDark = startTheme(() => views[app.state.view].recolour());
+	app.difference = profile.difference ? makeDifference(app) : null;
+	if (app.difference) byId("places").before(app.difference.bar);
 	views.overview = {label: "Overview", ...makeOverview(app)};
 	views.flame = {label: "Flame graph", ...makeFlameView(app)};
 	views.tables = {label: "Tables", ...makeTableView(app)};
 	if (content.timeline) views.timeline = {label: "Timeline", ...makeTimelineView(app)};
 	byId("help-timeline").hidden = !content.timeline;
 	if (profile.sources.length > 0) views.source = {label: "Source", ...makeSourceView(app)};
-	views.about = {label: "About", ...makeAboutView(app)};
-	const command = profile.facts.get("command");
+	if (!app.difference) views.about = {label: "About", ...makeAboutView(app)};
+	const command = app.difference ? app.difference.title : profile.facts.get("command");
 
 	byId("command").textContent = clip(command, 300);
 	byId("shown").hidden = shownWith === "";

@@ -51,7 +51,7 @@ export function makeOverview(app) {
 	}
 
 	function makeVerdict() {
-		const [verdict, ...others] = readFigure(profile, "findings");
+		const [verdict, ...others] = app.difference?.findings() ?? readFigure(profile, "findings");
 		const title = ({Certainty: certainty, Next: next}) =>
 			[certainty, next].filter(text => text !== "").join("; next: ");
 
@@ -63,7 +63,7 @@ export function makeOverview(app) {
 			make(
 				"ul",
 				{},
-				...others.slice(0, FINDINGS).map(finding =>
+				...others.slice(0, app.difference ? Infinity : FINDINGS).map(finding =>
 					make(
 						"li",
 						{},
@@ -240,7 +240,7 @@ export function makeOverview(app) {
 			make(
 				"ol",
 				{class: "top"},
-				...rows.slice(0, ROWS).map(({frame, ns, operations, name, act}) => {
+				...rows.slice(0, ROWS).map(({frame, ns, operations, name, act, text}) => {
 					const bar = make("b", {"aria-hidden": "true"}),
 						swatch = make("i", {title: KINDS[app.kinds[frame]].label});
 
@@ -258,7 +258,7 @@ export function makeOverview(app) {
 							on: {click: act ?? (() => app.openFrame(frame))},
 						}),
 						make("span", {
-							text: `${app.amount(ns)} · ${formatShare(ns, whole)}`,
+							text: text ?? `${app.amount(ns)} · ${formatShare(ns, whole)}`,
 							title: operations > 0 ? plural(operations, "operation") : null,
 						}),
 						bar,
@@ -289,6 +289,7 @@ export function makeOverview(app) {
 	}
 
 	function makeLists() {
+		if (app.difference) return app.difference.lists().map(list => makeList(...list));
 		const {shown, tree, kinds, state} = app,
 			gpu = rowsThatPass(shown, state, [ROW_GPU]),
 			cpu = rowsThatPass(shown, state, [ROW_CPU]),
@@ -358,6 +359,7 @@ export function makeOverview(app) {
 	}
 
 	function makeLosses() {
+		if (app.difference) return null; // the warnings of --diff tell what each side lost
 		const count = profile.losses.length;
 
 		return make(

@@ -8,6 +8,9 @@ export const DEFAULTS = {
 	view: "overview", // overview, flame, tables, timeline, source, about
 	kind: "all", // all, cpu, gpu, wait, call, idle
 	weight: "", // what stacks are drawn by; time
+	widths: "after", // of a comparison: after, before, both (the larger)
+	shares: "", // "1": of a comparison, scaled to the same totals
+	changes: "", // "all": of a comparison, with noise
 	order: "size", // size, name
 	inverted: "", // "1": callers inside callees; "2": callers above a frame, callees below
 	bottom: "", // "1": the root at the bottom
@@ -37,6 +40,9 @@ export const DEFAULTS = {
 const CHOICES = {
 	view: ["overview", "flame", "tables", "timeline", "source", "about"],
 	kind: ["all", "cpu", "gpu", "wait", "call", "idle"],
+	widths: ["after", "before", "both"],
+	shares: ["", "1"],
+	changes: ["", "all"],
 	order: ["size", "name"],
 	inverted: ["", "1", "2"],
 	bottom: ["", "1"],

@@ -72,7 +72,7 @@ export function makeTableView(app) {
 	const name = (label, value = row => nameOf(row.frame)) => ({...text("name", label, value), isName: true});
 	const gpuWork = kind => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, kind);
 	const {content} = app;
-	const TABLES = {
+	const TABLES = app.difference?.makeTables(name, text) ?? {
 		kernels: content.kernels && {
 			columns: [
 				name("Kernel"),

@@ -68,9 +68,11 @@ export function rowsThatPass(profile, filter, kinds) {
 	return passes;
 }
 
-// Sums up each node: own and `total` with everything inside it. ns, operations, bytes.
+// Sums up each node: own and `total` with everything inside it. ns, operations, bytes. Behind the kinds of
+// `byKind` come the sums of further columns of rows (difference.js).
 export function weigh(profile, tree, passes) {
-	const {rows} = profile;
+	const {rows} = profile,
+		{columns = []} = rows;
 	const make = () => new Float64Array(tree.count);
 	const w = {
 		own: make(),
@@ -79,7 +81,7 @@ export function weigh(profile, tree, passes) {
 		total: null,
 		operations: null,
 		bytes: null,
-		ownByKind: Array.from({length: ROW_KINDS}, make),
+		ownByKind: Array.from({length: ROW_KINDS + columns.length}, make),
 		byKind: null,
 	};
 
@@ -91,6 +93,7 @@ export function weigh(profile, tree, passes) {
 		w.ownOperations[at] += rows.operations[i];
 		w.ownBytes[at] += rows.bytes[i];
 		w.ownByKind[rows.kind[i]][at] += rows.ns[i];
+		for (let c = 0; c < columns.length; c++) w.ownByKind[ROW_KINDS + c][at] += columns[c][i];
 	}
 	w.total = w.own.slice();
 	w.operations = w.ownOperations.slice();
