@@ -542,12 +542,20 @@ test("a comparison begins with what changed, and shows noise on request", async 
 		(await texts(".table tbody tr")).map(text => text.replace(/\s+/g, " "));
 	const names = () => texts(".table tbody td.named button");
 
-	await browser.open(address("compared"));
-	assert.match((await texts("#findings summary")).join(), /^GPU time: 120 ms before, 80.0 ms after, −40.0 ms \(−33.3 %\), beyond noise/);
-	assert.match((await texts("#findings summary")).join(), /The largest change: parse, \+300 ms \(\+300.0 %\)/);
-	assert.ok((await texts("#findings li")).some(text => text.startsWith(`Before: ${HOSTILE[0]}, 1 run`)));
-	assert.ok((await texts("#findings li")).some(text => text.endsWith(`1 run with ${HOSTILE[1]}`)));
-	assert.ok((await texts("#findings li")).some(text => text.includes("differ in length (CPU time)")));
+	await browser.open(plainAddress("compared"));
+	assert.match((await texts("#findings h2")).join(), /^GPU time: 120 ms before, 80.0 ms after, −40.0 ms \(−33.3 %\), beyond noise/);
+	assert.match((await texts("#findings h2")).join(), /The largest change: parse, \+300 ms \(\+300.0 %\)/);
+	const said = await texts("#findings li");
+
+	assert.ok(said.includes("memory at the peak: 0 B before, 2.00 KiB after, +2.00 KiB, beyond noise (0 B)"));
+	assert.ok(said.includes(`Before: ${HOSTILE[0]}, 1 run`));
+	assert.ok(said.includes(`After: ./new, 1 run, with ${HOSTILE[1]}`));
+	assert.ok(said.some(text => text.includes("differ in length (CPU time)")));
+	assert.deepEqual(await texts(".lists h3"), ["GPU kernels: 3 of 3", "Functions: 1 of 2", "Launch sites: 1 of 1"]);
+	assert.match((await texts(".lists li")).join(), /gemm<64>80.0 ms → 20.0 ms, −60.0 ms \(−75.0 %\)/);
+	await click("Functions: 1 of 2");
+	assert.deepEqual(await names(), ["parse"]);
+	await click("What changed");
 	assert.deepEqual(await names(), ["parse", "gemm<64>(float*)", "late", HOSTILE[1]]);
 	assert.match((await rows())[0], /Functions100 ms400 ms\+300 ms\+300.0 %.*more$/);
 	assert.match((await rows())[3], /40.0 ms0−40.0 ms−100.0 %.*gone$/);
@@ -567,16 +575,21 @@ test("a comparison begins with what changed, and shows noise on request", async 
 test("a comparison's picture has widths of a side, colours of changes, and says both amounts", async () => {
 	const names = async () => (await boxes()).map(({name}) => name).sort();
 
-	await browser.open(address("compared", "#view=flame"));
+	await browser.open(plainAddress("compared", "#view=flame&kind=all"));
 	assert.ok(!(await names()).includes(HOSTILE[1]) && (await names()).includes("late"));
-	assert.ok((await texts("#findings li"))[0].startsWith("1 frame of 40.0 ms only before"));
+	assert.ok((await texts("#note")).join().startsWith("1 frame of 40.0 ms only before"));
 	await click("Before");
 	assert.ok((await names()).includes(HOSTILE[1]) && !(await names()).includes("late"));
 	await click("Both");
 	assert.ok((await names()).includes(HOSTILE[1]) && (await names()).includes("late"));
-	assert.ok(!(await texts("#findings li")).some(text => text.includes("only")));
+	assert.equal((await texts("#note")).join(), "");
 	await browser.move(...(await pointAt("gemm<64>")));
 	await browser.until('document.querySelector(".tip")?.textContent.includes("80.0 ms before, 20.0 ms after, −60.0 ms (−75.0 %)")');
+	await browser.click(...(await pointAt("gemm<64>")));
+	const facts = (await texts(".details .facts div")).join(" ");
+
+	for (const fact of ["before80.0 ms", "after20.0 ms", "change−60.0 ms (−75.0 %), beyond noise", `before, by template${HOSTILE[2]}`])
+		assert.ok(facts.includes(fact), facts);
 	const fills = await browser.evaluate(`(() => {
 		const {app} = document.documentElement, found = {};
 		const graph = {byKind: app.weights.byKind};
@@ -596,17 +609,22 @@ test("a comparison's picture has widths of a side, colours of changes, and says 
 	await browser.move(...(await pointAt("late")));
 	await browser.until('document.querySelector(".tip")?.textContent.includes("0 before, 60.0 ms after, +60.0 ms")');
 	await click("Shares");
-	await browser.until('document.querySelector("#findings").textContent.includes("Shares:")');
+	await browser.until('document.querySelector("#note").textContent.includes("Shares:")');
 	await browser.move(...(await pointAt("gemm<64>")));
 	await browser.until('document.querySelector(".tip")?.textContent.includes("53.3 ms before, 20.0 ms after")');
 	noProblems();
 });
 
-test("a row of a comparison leads to its box, also if one side lacks it", async () => {
-	await browser.open(address("compared", "#table=kernels"));
-	await click("<img");
-	await browser.until('location.hash.includes("view=flame") && location.hash.includes("widths=both")');
-	assert.ok((await boxes()).some(({name}) => name === HOSTILE[1]));
+test("a row of a comparison leads to its box, also if one side or the kind of time lacks it", async () => {
+	for (const [table, row, name] of [
+		["kernels", "<img", HOSTILE[1]],
+		["functions", "parse", "parse"],
+	]) {
+		await browser.open(plainAddress("compared", `#view=tables&table=${table}`));
+		await click(row);
+		await browser.until('location.hash.includes("view=flame") && location.hash.includes("widths=both")');
+		assert.ok((await boxes()).some(box => box.name === name));
+	}
 	noProblems();
 });
 

@@ -229,7 +229,8 @@ export function makeDifference(app) {
 		before > 0 ? `${signed((100 * difference) / before, number => number.toFixed(1))} %` : "";
 	const noiseOf = row => (row.hasBound ? showOf(row)(row.bound) : "unknown");
 	const sayChange = row => `${signed(row.difference, showOf(row))}${row.before > 0 ? ` (${percent(row)})` : ""}`;
-	const sayVerdict = row => `${isSignificant(row) ? "beyond noise" : row.verdict} (${noiseOf(row)})`;
+	const sayVerdict = row =>
+		row.hasBound ? `${isSignificant(row) ? "beyond noise" : row.verdict} (${noiseOf(row)})` : "noise unknown";
 	const saySides = row =>
 		`${showOf(row)(row.before)} before, ${showOf(row)(row.after)} after, ${sayChange(row)}, ${sayVerdict(row)}`;
 	const isShares = () => isNormalized || app.state.shares !== "";
@@ -277,7 +278,8 @@ export function makeDifference(app) {
 				sizes = changed.map(row => ({
 					frame: row.frame,
 					ns: Math.abs(row.difference),
-					text: `${app.amount(row.before)} → ${app.amount(row.after)}, ${isSignificant(row) && row.before === 0 ? "new" : sayChange(row)}`,
+					colour: colour(row),
+					text: `${app.amount(row.before)} → ${app.amount(row.after)}, ${["new", "gone"].includes(row.verdict) ? row.verdict : sayChange(row)}`,
 				}));
 
 			return [`${label}: ${changed.length} of ${rows.length}`, key, sizes, Math.max(...sizes.map(({ns}) => ns)), "What changed most"];

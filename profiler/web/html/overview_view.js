@@ -240,11 +240,12 @@ export function makeOverview(app) {
 			make(
 				"ol",
 				{class: "top"},
-				...rows.slice(0, ROWS).map(({frame, ns, operations, name, act, text}) => {
+				...rows.slice(0, ROWS).map(({frame, ns, operations, name, act, text, colour = ""}) => {
 					const bar = make("b", {"aria-hidden": "true"}),
 						swatch = make("i", {title: KINDS[app.kinds[frame]].label});
 
 					bar.style.width = `calc((100% - 18px) * ${whole > 0 ? ns / whole : 0})`;
+					bar.style.backgroundColor = colour;
 					swatch.style.backgroundColor = app.colour(KINDS[app.kinds[frame]]);
 					return make(
 						"li",
