@@ -508,15 +508,7 @@ test("a chosen time: the flame graph, tables and GPUs show that time alone", asy
 	);
 	assert.match((await texts("#note")).join(), /this time alone.*wait/);
 	await browser.key("3");
-<<<<<<< HEAD
-	assert.deepEqual((await texts(".table tbody .named")).length, 1);
-	await browser.key("5");
-	assert.ok(
-		(await texts(".busy .facts")).join().includes(`time shown${((to - from) / 1e3).toFixed(0)} µs`),
-	);
-=======
-	assert.deepEqual((await texts(".table tbody td.named")).length, 1);
->>>>>>> 1850ae9a (page: the timeline says how busy GPUs were and what was done in their gaps; threads are flame charts, steps are marks)
+	assert.deepEqual((await texts(".table tbody .name")).length, 1);
 	await browser.key("4");
 	await browser.evaluate('document.documentElement.app.set({gpu: "GPU 0"})');
 	assert.ok(

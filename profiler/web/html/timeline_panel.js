@@ -293,7 +293,7 @@ export function makeTimelinePanel(app, element, view) {
 							make("td", {}, make("button", {type: "button", text: formatTick(from, 1000, Math.max(from, 1000))})),
 							cell(formatTime(to - from)),
 							cell(formatShare(to - from, whole)),
-							cell(describeGap(device, from, to).text, "text"),
+							cell(describeGap(device, from, to).text, "text long"),
 						);
 					}),
 				),
