@@ -204,7 +204,7 @@ const PAGES = {
 				title: "CUDA calls",
 				columns: [
 					{label: "Function", kind: 0},
-					...Array.from({length: 30}, (_, i) => ({label: `Figure ${i}`, kind: 2})),
+					...Array.from({length: 30}, (_, i) => ({label: `Figure ${i}`, kind: i % 2 ? 5 : 2})),
 				],
 				rows: ["cudaLaunchKernel", "cuModuleUnload"].map(name => [name, ...Array(30).fill(1)]),
 			},
@@ -1108,7 +1108,7 @@ test("every table, the name first; a row leads to its frame", async () => {
 	assert.deepEqual(await cells(), ["gemm<float, 64>", "10", "100 ns", "10 ns", "100.0 %", "GEMM"]);
 	assert.match(
 		await browser.evaluate('document.querySelector("td.name").title'),
-		/^gemm<float, 64>\nShow its callers and callees$/,
+		/^gemm<float, 64>\n\[GPU_Kernel\]gemm<float, 64>\(float\*\)\nShow its callers and callees$/,
 	);
 	await click("Copies and sets");
 	assert.deepEqual(await cells(), [
@@ -1236,6 +1236,13 @@ test("tables: columns without room are behind a button, and the name stays in si
 		assert.equal(await isCut(), true);
 		await browser.evaluate('document.querySelector(".table").scrollTo(9999, 0)');
 		assert.equal(await browser.evaluate('document.querySelector("td.name").getBoundingClientRect().left'), 0);
+		// nothing is over the name
+		assert.equal(
+			await browser.evaluate(`(() => { const {right, top} = document.querySelector("td.name").getBoundingClientRect();
+				return Array.from({length: Math.floor(right)}, (_, x) => document.elementFromPoint(x, top + 5))
+					.every(element => element.closest("td").classList.contains("name")); })()`),
+			true,
+		);
 		await click("Fewer columns");
 		assert.equal(await isCut(), false);
 	}

@@ -56,22 +56,10 @@ export function makeTableView(app) {
 			part: row => (whole > 0 ? row[of] / whole : 0),
 		});
 	const text = (key, label, value = row => String(row[key])) => ({key, label, isText: true, value, text: value});
-	const shortNames = new Map(); // how many kernels have them
-
-	frames.shortName.forEach(short => shortNames.set(short, (shortNames.get(short) ?? 0) + 1));
-
-	// Returns the name of a frame. A name without arguments stands for a kernel if it is the only one.
-	function nameOf(frame) {
-		const short = frames.shortName[frame];
-
-		return isKind(app.kinds[frame], "gpu") && shortNames.get(short) === 1
-			? short
-			: frames.name[frame].replace(/^\[GPU_Kernel\](?=.)/, "");
-	}
-
-	const name = (label, value = row => nameOf(row.frame)) => ({...text("name", label, value), isName: true});
-	const gpuWork = kind => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, kind);
-	const {content} = app;
+	const nameOf = ({frame}) => (isKind(app.kinds[frame], "gpu") ? app.labels[frame] : frames.name[frame]);
+	const name = (label, value = nameOf) => ({...text("name", label, value), isName: true});
+	const gpuWork = kind => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, kind),
+		{content} = app;
 	const TABLES = app.difference?.makeTables(name, text) ?? {
 		kernels: content.kernels && {
 			columns: [
@@ -91,12 +79,11 @@ export function makeTableView(app) {
 				bytes("bytes", "Bytes"),
 				time("ns", "Total"),
 				time("mean", "Mean"),
-				{
-					...number("bytes", "Rate"),
+				number("bytes", "Rate", null, {
 					key: "rate",
-					value: row => (row.ns > 0 ? row.bytes / row.ns : 0),
+					value: row => row.bytes / row.ns,
 					text: row => formatRate(row.bytes, row.ns),
-				},
+				}),
 				share("ns"),
 			],
 			rows: () => gpuWork("copy"),
@@ -176,22 +163,17 @@ export function makeTableView(app) {
 		refill(
 			tabs,
 			...Object.entries(TABLE_GROUPS).map(([group, labels]) => {
-				const choices = Object.keys(labels)
-					.filter(key => Object.hasOwn(TABLES, key))
-					.map(key => {
-						const {label} = TABLES[key];
+				const keys = Object.keys(labels).filter(key => Object.hasOwn(TABLES, key)),
+					whole = key => / \(whole run\)$/.exec(TABLES[key].label) ?? "",
+					choices = keys.map(key => [key, labels[key] + whole(key), TABLES[key].label]);
 
-						return [key, labels[key] + (/ \(whole run\)$/.exec(label) ?? ""), label];
-					});
-
-				return choices.length === 0
-					? null
-					: make(
-							"div",
-							{class: "group", role: "group", "aria-label": group},
-							make("small", {text: group}),
-							...makeChoice(choices, keyShown(), table => app.set({table, sort: ""})),
-						);
+				if (keys.length === 0) return null;
+				return make(
+					"div",
+					{class: "group", role: "group", "aria-label": group},
+					make("small", {class: "faint", text: group}),
+					...makeChoice(choices, keyShown(), table => app.set({table, sort: ""})),
+				);
 			}),
 		);
 	}
@@ -274,20 +256,21 @@ export function makeTableView(app) {
 	const placeOf = ({frame}) => (frame === undefined ? "" : (placeOfFrame(frames, frame) ?? ""));
 
 	function makeName(column, row, lead, cut) {
-		const full = column.text(row),
+		const name = column.text(row),
+			full = row.frame === undefined ? name : frames.name[row.frame],
 			place = placeOf(row),
 			file = clip(place.split("/").at(-1), CELL_LENGTH),
 			kind = row.frame === undefined ? null : KINDS[app.kinds[row.frame]],
 			swatch = kind && make("i", {title: kind.label}),
-			text = cut(full);
+			text = cut(name);
 
 		if (swatch) swatch.style.backgroundColor = app.colour(kind);
 		return make(
 			"td",
-			{class: "text name", title: clip([full, place, lead?.[0]].filter(Boolean).join("\n"), TITLE_LENGTH)},
+			{class: "text name", title: clip([...new Set([name, full]), place, lead?.[0]].filter(Boolean).join("\n"), TITLE_LENGTH)},
 			swatch,
 			lead ? make("button", {type: "button", text}) : text,
-			full.includes(file) ? null : make("small", {text: file}),
+			name.includes(file) ? null : make("small", {text: file}),
 		);
 	}
 
@@ -320,7 +303,7 @@ export function makeTableView(app) {
 				on: {click: () => app.set({sort: down ? column.key : `-${column.key}`})},
 			},
 			// long names of metrics may break
-			...label.split(isLong ? /(?<=[._])/ : "\n").flatMap(part => [part, make("wbr")]),
+			...(isLong ? label.split(/(?<=[._])/) : [label]).flatMap(part => [part, make("wbr")]),
 			column.unit ? make("small", {text: column.unit}) : null,
 		);
 
@@ -329,7 +312,7 @@ export function makeTableView(app) {
 			"th",
 			{
 				scope: "col",
-				class: `${column.isText ? "text" : ""} ${column.isName ? "name" : ""}`,
+				class: column.isName ? "text name" : column.isText && "text",
 				"aria-sort": column === sorted && (isUp ? "ascending" : "descending"),
 			},
 			button,
@@ -338,7 +321,11 @@ export function makeTableView(app) {
 
 	function makeRow(table, columns, row, cut) {
 		const lead = leadOf(table, row);
-		const click = () => lead && getSelection().isCollapsed && lead[1]();
+		const click = event => {
+			const {isCollapsed, anchorNode} = getSelection();
+
+			if (lead && (isCollapsed || !event.currentTarget.contains(anchorNode))) lead[1]();
+		};
 
 		return make(
 			"tr",
