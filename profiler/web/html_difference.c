@@ -73,7 +73,7 @@ static void put_totals(const struct data *d)
 {
 	const struct change *totals = d->comparison->totals;
 
-	put_text(d, "Totals");
+	put_text(d, "totals");
 	put(d, COMPARISON_TOTALS);
 	for (int i = 0; i < COMPARISON_TOTALS; i++)
 		put_change(d, total_names[i], &totals[i]);
@@ -81,19 +81,18 @@ static void put_totals(const struct data *d)
 
 static void put_tables(const struct data *d)
 {
-	static const char *const titles[COMPARISON_TABLES] = {
-		[COMPARED_CALLS] = "CUDA calls",
-		[COMPARED_SHAPES] = "Launch shapes",
-		[COMPARED_PEAK] = "Memory at the peak, allocated by",
-		[COMPARED_LEFT] = "Memory never freed, allocated by",
-		[COMPARED_ERRORS] = "CUDA calls that failed"};
+	static const char *const keys[COMPARISON_TABLES] = {[COMPARED_CALLS] = "api_calls",
+							    [COMPARED_SHAPES] = "launch_shapes",
+							    [COMPARED_PEAK] = "memory",
+							    [COMPARED_LEFT] = "never_freed",
+							    [COMPARED_ERRORS] = "cuda_errors"};
 
 	put(d, COMPARISON_TABLES - COMPARED_CALLS + 1);
 	put_totals(d);
 	for (int i = COMPARED_CALLS; i < COMPARISON_TABLES; i++) {
 		const struct comparison_table *t = &d->comparison->tables[i];
 
-		put_text(d, titles[i]);
+		put_text(d, keys[i]);
 		put(d, t->count);
 		for (uint32_t at = 0; at < t->count; at++)
 			put_change(d, t->entries[at].frame->short_name, &t->entries[at].change);

@@ -10,11 +10,11 @@
  *	          of their standard deviations by counting samples, and by durations
  *	variants  of kernels matched by less than their names: name, what matches, the full name of
  *	          one, its sides as bits
- *	tables    number of tables; of each its title, and rows: name, unit (enum change_unit),
- *	          before, after, bound plus 1 (0: unknown), verdict (enum change_verdict). The
- *	          totals come first; then what no stack's time shows.
+ *	tables    number of tables; of each its key (html/figures.js), and rows: name, unit (enum
+ *change_unit), before, after, bound plus 1 (0: unknown), verdict (enum change_verdict). The totals
+ *come first; then what no stack's time shows.
  *
- * Variants and tables are row after row. Names and titles are texts of the page. A report of one
+ * Variants and tables are row after row. Names and keys are texts of the page. A report of one
  * run has the number 0 in place of all.
  */
 #ifndef PROFILER_WEB_HTML_DIFFERENCE_H

@@ -199,7 +199,7 @@ print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 		    assert sum(row["after"] for row in run[key]) == run["totals"]["left" if place else "peak"]["after"]
 		assert all(row["before"] == 0 and row["matched_by"] == "new" for row in run["memory_never_freed"])
 	END
-	page_data out.html 'p.difference.tables.find(t => t.title.startsWith("Memory never freed")).rows' >rows
+	page_data out.html 'p.difference.tables.find(t => t.key === "never_freed").rows' >rows
 	expect_line rows '"device: [^"]*","unit":1,"before":0,"after":[0-9]+,"bound":0,"verdict":"new"'
 	expect_line stderr ' memory never freed, allocated by$'
 	run_profile -q --from after.profile --baseline before.profile --fail-above 0% --fail-on left=allocate_plain

@@ -153,7 +153,7 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	expect_status 0
 	expect_line stderr '^ +1 +7 +\+6 .* CUDA calls that failed$'
 	expect_line stderr '^ +0 +2 +\+2 +0  new +cuMemAlloc_v2: CUDA_ERROR_OUT_OF'
-	page_data out.html 'p.difference.tables.find(t => t.title === "CUDA calls that failed").rows' >rows
+	page_data out.html 'p.difference.tables.find(t => t.key === "cuda_errors").rows' >rows
 	expect_line rows '"cuMemAlloc_v2: CUDA_ERROR_INVALID_VALUE","unit":2,"before":1,"after":3,"bound":0,"verdict":"more"'
 	python3 - <<-'END'
 		import json

@@ -129,7 +129,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	END
 	expect_line stderr ' launch shape$'
 	expect_line stderr ' tail_kernel, grid 1057, block 256$'
-	page_data out.html 'p.difference.tables.find(t => t.title === "Launch shapes").rows' >rows
+	page_data out.html 'p.difference.tables.find(t => t.key === "launch_shapes").rows' >rows
 	expect_line rows '"tail_kernel, grid 1057, block 256","unit":0,"before":10000000,"after":20000000,"bound":0,"verdict":"more"'
 	run_profile -q --from 20.profile --baseline 10.profile --fail-above 50% --fail-on 'shape=tiny.*grid 4x8'
 	expect_status 123

@@ -170,7 +170,7 @@ const MADE = {
 			[320, 0, 70],
 		],
 		variants: [{name: "[GPU_Kernel]new", match: "template", variant: "[GPU_Kernel]new<1>", on: 1}],
-		tables: [{title: "Totals", rows: [{name: "CPU time", before: 100, after: 300, bound: 0, verdict: 5}]}],
+		tables: [{key: "totals", rows: [{name: "CPU time", before: 100, after: 300, bound: 0, verdict: 5}]}],
 	},
 };
 

@@ -194,8 +194,8 @@ export function encodeProfile({
 			number(variant.on);
 		}
 		number(list.length);
-		for (const {title, rows: cells} of list) {
-			number(text(title));
+		for (const {key: table, rows: cells} of list) {
+			number(text(table));
 			number(cells.length);
 			for (const row of cells) {
 				number(text(row.name));

@@ -377,7 +377,7 @@ static void a_comparison_has_both_sides(void **state)
 		expect_column(&p, 0, 0, 0);
 		assert_int_equal(unpack_number(&p.data), 0); /* variants */
 		assert_int_equal(unpack_number(&p.data), 6); /* tables */
-		assert_string_equal(text_of(&p, unpack_number(&p.data)), "Totals");
+		assert_string_equal(text_of(&p, unpack_number(&p.data)), "totals");
 		assert_int_equal(unpack_number(&p.data), COMPARISON_TOTALS);
 		expect_change(&p, "GPU time", 0, 0, 1, CHANGED_NOT);
 		expect_change(&p, "CPU time", 149000, 464000, 48529, CHANGED_TO_MORE);

@@ -324,7 +324,7 @@ function readDifference(reader, text, rowCount) {
 		values: Array.from({length: before + sides[1].runs}, column), // by run
 		counts: sides.map(() => ({count: column(), sampled: column(), measured: column()})),
 		variants: list(() => ({name: readText(), match: readText(), variant: readText(), on: number()})),
-		tables: list(() => ({title: readText(), rows: list(readChange)})),
+		tables: list(() => ({key: readText(), rows: list(readChange)})),
 	};
 }
 

@@ -7,6 +7,7 @@ import {isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
 import {textOn} from "./draw.js";
 import {fact} from "./details.js";
+import {TABLE_LABELS} from "./figures.js";
 
 const BY_CHANCE = 0.05, // of the changes that are called significant
 	BOUND = 1.96, // its quantile of the normal distribution, of both sides
@@ -139,19 +140,19 @@ export function makeChangedRows({rows, difference}, widths, shares) {
 	};
 }
 
-// Tables of rows: key, label, kinds of rows, and the kinds of frames that they count for: the nearest outward, or
+// Tables of rows: key, kinds of rows, and the kinds of frames that they count for: the nearest outward, or
 // launch sites. The work of the first ones is all work, once.
 const WORK_TABLES = 4;
 const CHANGED_TABLES = [
-	["kernels", "GPU kernels", [ROW_GPU], ["gpu"]],
-	["copies", "Other GPU work", [ROW_GPU], ["copy"]],
-	["functions", "Functions", [ROW_CPU], ["native", "python", "jit", "os", "start", "api"]],
-	["waits", "Waits", [ROW_WAIT, ROW_CALL], null],
-	["layers", "Layers", [ROW_GPU], ["layer"]],
-	["operators", "Operators", [ROW_GPU], ["operator"]],
-	["ranges", "NVTX ranges", [ROW_GPU], ["nvtx"]],
-	["sites", "Launch sites", [ROW_GPU], null],
-].map(([key, label, rowKinds, frameKinds]) => ({key, label, rowKinds, frameKinds}));
+	["kernels", [ROW_GPU], ["gpu"]],
+	["copies", [ROW_GPU], ["copy"]],
+	["functions", [ROW_CPU], ["native", "python", "jit", "os", "start", "api"]],
+	["waits", [ROW_WAIT, ROW_CALL], null],
+	["layers", [ROW_GPU], ["layer"]],
+	["operators", [ROW_GPU], ["operator"]],
+	["ranges", [ROW_GPU], ["nvtx"]],
+	["sites", [ROW_GPU], null],
+].map(([key, rowKinds, frameKinds]) => ({key, rowKinds, frameKinds}));
 
 // Returns a table's frames and their sums of columns.
 export function sumChanged({rowKinds, frameKinds}, {rows, stacks}, tree, kinds) {
@@ -203,7 +204,7 @@ export function makeDifference(app) {
 			...table,
 			rows: Array.from(sumChanged(table, app.shown, app.tree, app.kinds), ([frame, sums]) => ({
 				frame,
-				kind: table.label,
+				kind: TABLE_LABELS[table.key],
 				...judge(c => sums[c], runs),
 			})),
 		}));
@@ -230,13 +231,14 @@ export function makeDifference(app) {
 	const noiseOf = row => (row.hasBound ? showOf(row)(row.bound) : "unknown");
 	const sayChange = row => `${signed(row.difference, showOf(row))}${row.before > 0 ? ` (${percent(row)})` : ""}`;
 	const sayVerdict = row =>
-		row.hasBound ? `${isSignificant(row) ? "beyond noise" : row.verdict} (${noiseOf(row)})` : "noise unknown";
+		({same: "no change", unknown: "noise unknown", noise: `may be noise (${noiseOf(row)})`})[row.verdict] ??
+		`beyond noise (${noiseOf(row)})`;
 	const saySides = row =>
 		`${showOf(row)(row.before)} before, ${showOf(row)(row.after)} after, ${sayChange(row)}, ${sayVerdict(row)}`;
 	const isShares = () => isNormalized || app.state.shares !== "";
 	const isChosen = row => app.state.changes === "all" || isSignificant(row);
-	const tablesBeside = difference.tables.map(({title, rows}) => ({
-		title,
+	const tablesBeside = difference.tables.map(({key, rows}) => ({
+		key,
 		rows: rows
 			.filter(row => row.before + row.after > 0)
 			.map(row => ({...row, difference: row.after - row.before, hasBound: row.bound >= 0})),
@@ -273,7 +275,7 @@ export function makeDifference(app) {
 
 	// Returns what changed most, for makeList() of the overview.
 	const lists = () =>
-		judgeAll().tables.map(({key, label, rows}) => {
+		judgeAll().tables.map(({key, rows}) => {
 			const changed = rows.filter(isChosen),
 				sizes = changed.map(row => ({
 					frame: row.frame,
@@ -282,14 +284,13 @@ export function makeDifference(app) {
 					text: `${app.amount(row.before)} → ${app.amount(row.after)}, ${["new", "gone"].includes(row.verdict) ? row.verdict : sayChange(row)}`,
 				}));
 
-			return [`${label}: ${changed.length} of ${rows.length}`, key, sizes, Math.max(...sizes.map(({ns}) => ns)), "What changed most"];
+			return [`${TABLE_LABELS[key]}: ${changed.length} of ${rows.length}`, key, sizes, Math.max(...sizes.map(({ns}) => ns)), "What changed most"];
 		});
 
-	function makeTables(name) {
-		const column = (key, label, value, show, isText = false) => ({key, label, value, show, isText, style: "word"});
-		const kind = column("kind", "Kind", row => row.kind, row => row.kind, true);
-		const table = (label, first, rows) => ({
-			label,
+	// Makes the tables of the table view, by its columns for names and texts.
+	function makeTables(name, text) {
+		const column = (key, label, value, show) => ({key, label, value, text: show});
+		const table = (first, rows) => ({
 			columns: [
 				...first,
 				column("before", "Before", row => row.before, row => showOf(row)(row.before)),
@@ -297,27 +298,19 @@ export function makeDifference(app) {
 				column("change", "Change", row => Math.abs(row.difference), row => signed(row.difference, showOf(row))),
 				column("percent", "Change, %", row => (row.before > 0 ? row.difference / row.before : Infinity), percent),
 				column("bound", "Noise", row => row.bound, noiseOf),
-				column("verdict", "Verdict", row => row.verdict, row => row.verdict, true),
+				text("verdict", "Verdict"),
 			],
-			rows,
-			searched: row => row.name,
-			whole: () => 0,
+			rows: () => rows().filter(isChosen),
 			sort: "change",
-			none: "Nothing changed by more than noise: choose “All changes”",
 		});
-		const has = ({key, rowKinds}) => key === "functions" || profile.rows.kind.some(row => rowKinds.includes(row));
-		const plain = {...column("name", "Name", row => row.name, row => clip(row.name, 400), true), style: "wide"};
-		const tables = {changes: table("What changed", [name("Name"), kind], listLargest)};
+		const has = ({rowKinds}) => profile.rows.kind.some(kind => rowKinds.includes(kind));
+		const tables = {changes: table([name("Name"), text("kind", "Kind")], listLargest)};
 
-		for (const {title, rows} of tablesBeside)
-			if (rows.length > 0)
-				tables[title.toLowerCase().replace(/[^a-z]+/g, "_")] = table(title, [plain], () =>
-					title === "Totals" ? rows : rows.filter(isChosen),
-				);
-		for (const {key, label} of CHANGED_TABLES.filter(has))
-			tables[key] = table(label, [name("Name")], () =>
-				judgeAll().tables.find(made => made.key === key).rows.filter(isChosen),
-			);
+		for (const {key, rows} of tablesBeside)
+			if (rows.length > 0) tables[key] = table([name("Name", row => row.name)], () => rows);
+		if (tables.totals) tables.totals.rows = () => tablesBeside[0].rows;
+		for (const {key} of CHANGED_TABLES.filter(has))
+			tables[key] = table([name("Name")], () => judgeAll().tables.find(made => made.key === key).rows);
 		DEFAULTS.table = "changes";
 		return tables;
 	}
@@ -373,6 +366,7 @@ export function makeDifference(app) {
 		say: () => [
 			...(isShares() ? ["Shares: times are scaled to the same total of each kind (CPU, GPU), that after."] : []),
 			...(app.state.view === "flame" ? sayHidden() : []),
+			...(app.state.view === "tables" && app.state.changes === "" ? ["What may be noise is left out."] : []),
 		],
 		findings,
 		lists,

@@ -16,6 +16,7 @@ import {isKind} from "./kinds.js";
 
 // Tables by group, with their short labels, in the order of the page.
 export const TABLE_GROUPS = {
+	Changes: {changes: "What changed", totals: "Totals"},
 	"GPU work": {
 		kernels: "Kernels",
 		copies: "Copies and sets",
@@ -24,12 +25,13 @@ export const TABLE_GROUPS = {
 		operators: "Operators",
 		layers: "Layers",
 		layer_kinds: "Kinds of layers",
+		ranges: "NVTX ranges",
 		collective_calls: "Collectives by size",
 		copied_memory: "Copies by host memory",
 		exposed: "Not hidden by kernels",
 		kernel_definitions: "Triton’s kernels",
 	},
-	CPU: {functions: "Functions", api_calls: "CUDA calls"},
+	CPU: {functions: "Functions", waits: "Waits", api_calls: "CUDA calls", cuda_errors: "Failed calls"},
 	"Threads, GPUs": {
 		threads: "Processes and threads",
 		streams: "Devices and streams",
@@ -40,6 +42,7 @@ export const TABLE_GROUPS = {
 	"Inside kernels": {launch_shapes: "Launch shapes", hardware_counters: "Hardware counters", stalls: "Stalls"},
 	Memory: {
 		memory: "Peaks",
+		never_freed: "Never freed",
 		allocations: "Allocations",
 		memory_pools: "Pools",
 		caching_allocators: "Caching allocators",
