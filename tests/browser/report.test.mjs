@@ -553,6 +553,9 @@ test("a comparison begins with what changed, and shows noise on request", async 
 	assert.ok(said.some(text => text.includes("differ in length (CPU time)")));
 	assert.deepEqual(await texts(".lists h3"), ["Kernels: 3 of 3", "Functions: 1 of 2", "Launch sites: 1 of 1"]);
 	assert.match((await texts(".lists li")).join(), /gemm<64>80.0 ms → 20.0 ms, −60.0 ms \(−75.0 %\)/);
+	await click("All changes");
+	assert.ok((await texts(".lists h3")).includes("Functions: 2 of 2"));
+	await click("Significant");
 	await click("Functions: 1 of 2");
 	assert.deepEqual(await names(), ["parse"]);
 	await click("What changed");

@@ -327,7 +327,7 @@ export function makeDifference(app) {
 		judgeAll().nodes.forEach((change, i) => {
 			if (total[i + 1] > 0 || !(change[side] > 0)) return;
 			count++;
-			if (i === 0 || total[app.tree.parent[i + 1]] > 0) sum += change[side];
+			if (app.tree.parent[i + 1] === 0 || total[app.tree.parent[i + 1]] > 0) sum += change[side];
 		});
 		return count > 0 ? [`${plural(count, "frame")} of ${app.amount(sum)} only ${side}: other widths show them.`] : [];
 	}

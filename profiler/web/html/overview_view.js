@@ -376,7 +376,7 @@ export function makeOverview(app) {
 	}
 
 	function update() {
-		const key = [app.filterKey, app.timelineStatus, app.isDark()].join("|");
+		const key = [app.filterKey, app.timelineStatus, app.isDark(), app.state.changes].join("|");
 
 		if (key === shownKey && element.clientWidth > 0) return;
 		shownKey = key;
