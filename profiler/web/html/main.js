@@ -117,6 +117,8 @@ function startApp(profile) {
 	// the steady part, GPU time and own code, where there are such
 	if (content.timeline && !fixedWeight && steady[1] > steady[0] && (steady[0] > shownRange[0] || steady[1] < shownRange[1]))
 		DEFAULTS.time = formatRange(...steady);
+	if (DEFAULTS.time !== "")
+		DEFAULTS.window = formatRange(Math.max(steady[0] - (steady[1] - steady[0]) / 20, 0), steady[1] + (steady[1] - steady[0]) / 20);
 	if (content.gpu && kindsPresent.length > 1) DEFAULTS.kind = "gpu";
 	if (whyNotMine === "") DEFAULTS.my = "1";
 	if (fixedWeight) DEFAULTS.view = "flame";
