@@ -149,12 +149,12 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 
 // Returns for each column of a chart of [from, to) the exact share of its time that was busy.
 export function busyColumns(measure, from, to, width) {
-	const scale = (to - from) / width;
+	const scale = (to - from) / width,
+		shares = new Float64Array(width);
 
-	return Float64Array.from(
-		{length: width},
-		(_, x) => measure.overlap(from + x * scale, from + (x + 1) * scale) / scale,
-	);
+	for (let x = 0; x < shares.length; x++)
+		shares[x] = measure.overlap(from + x * scale, from + (x + 1) * scale) / scale;
+	return shares;
 }
 
 // Returns the longest gaps {start, end}, as positions, the longest first.

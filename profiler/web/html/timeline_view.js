@@ -267,11 +267,14 @@ export function makeTimelineView(app) {
 		context.fillStyle = look.raised;
 		context.fillRect(left, y, plotWidth(), box);
 		context.fillStyle = app.colour(KINDS.find(kind => kind.word === "gpu"));
-		busyColumns(measure, from, to, Math.floor(plotWidth())).forEach((busy, x) => {
-			const high = busy > 0 ? Math.max(busy * box, 1) : 0;
+		const columns = busyColumns(measure, from, to, Math.floor(plotWidth()));
 
-			context.fillRect(left + x, y + box - high, 1, high);
-		});
+		for (let x = 0, end; x < columns.length; x = end) {
+			const high = columns[x] > 0 ? Math.max(columns[x] * box, 1) : 0;
+
+			for (end = x + 1; columns[end] === columns[x];) end++;
+			if (high > 0) context.fillRect(left + x, y + box - high, end - x, high);
+		}
 	}
 
 	function drawLane(context, lane, y) {
