@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The report of a comparison: amounts before and after, and which changes may be chance.
 import {make, makeChoice, refill} from "./dom.js";
-import {clip, formatBytes, formatCount, plural} from "./format.js";
+import {clip, cut, formatBytes, formatCount, plural} from "./format.js";
 import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_KINDS, ROW_WAIT} from "./data.js";
 import {isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
@@ -255,7 +255,7 @@ export function makeDifference(app) {
 		return [
 			`${total ?? "No time"}. ` +
 				(largest
-					? `The largest change: ${clip(frames.shortName[largest.frame], 120)}, ${sayChange(largest)}.`
+					? `The largest change: ${cut(app.labels[largest.frame], 120)}, ${sayChange(largest)}.`
 					: "No kernel, function or wait changed by more than noise."),
 			...others,
 			...sides.map((side, i) => `${["Before", "After"][i]}: ${of(side)}`),
@@ -342,7 +342,7 @@ export function makeDifference(app) {
 
 	return {
 		bar,
-		title: sides.map(({command}) => clip(command, 150)).join(" → "),
+		title: sides.every(({command}) => command === "") ? "" : sides.map(({command}) => clip(command, 150)).join(" → "),
 		makeTables,
 		rowsFor({widths, shares}) {
 			if (rowsKey !== widths + shares) rows = makeChangedRows(profile, widths, shares !== "");
