@@ -180,11 +180,13 @@ demo: setup
 check:
 	$(Q)scripts/check
 
-# the pictures in docs/pictures, drawn of captures of real runs
+# the pictures in docs/pictures, drawn of captures of real runs; that of the overview by Chromium
 docs-pictures: profile
 	$(Q)mkdir -p docs/pictures
 	$(Q)for c in tests/captures/*.profile; do \
 		./profile -q --from $$c --my-code -gpu-only -o docs/pictures/$$(basename $$c .profile).svg || exit 1; done
+	$(Q)./profile -q --from tests/captures/h200_layers_graph.profile -o $(BUILD)/overview.html
+	$(Q)node scripts/page_picture.mjs $(BUILD)/overview.html docs/pictures/overview.svg
 
 format:
 	$(Q)clang-format -i $$(git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.cu')
