@@ -666,11 +666,12 @@ test("idle times lead to the flame graph", async () => {
 test("headings open and close; what is selected is opened", async () => {
 	await open("small", "#view=timeline");
 	const types = async () => [...new Set((await boxes()).map(box => box.type))];
-	const [left, top] = await areaOf(ROWS),
-		calls = (await boxes()).find(box => box.type === "calls");
 
 	assert.deepEqual(await types(), ["gpu", "calls", "samples"]);
 	await browser.click(...(await pointAt("gemm")));
+	const calls = (await boxes()).find(box => box.type === "calls"),
+		[left, top] = await areaOf(ROWS);
+
 	await browser.click(left + 40, top + calls.y - 12);
 	assert.deepEqual(await types(), ["gpu"]);
 	assert.match((await texts("#span-details .name")).join(), /gemm/);
