@@ -98,6 +98,7 @@ function startApp(profile) {
 	let folded = null, // the same with others' code folded, once it is wanted
 		chosen = profile.rows, // those of the time that is chosen
 		grouped = null, // {key, shown}: the last that were
+		weights = null,
 		sums = null;
 	const fold = () => {
 		if (!folded) {
@@ -138,7 +139,10 @@ function startApp(profile) {
 		state: null,
 		filterKey: null,
 		passes: null,
-		weights: null,
+		// Returns the sums of all nodes, which the overview does without.
+		get weights() {
+			return (weights ??= weigh(app.shown, app.tree, app.passes));
+		},
 		search: null,
 		matches: null,
 		weight: null, // what stacks are drawn by: {title, unit, note}; null: time
@@ -237,7 +241,7 @@ function startApp(profile) {
 		takeTimeline(timeline, status) {
 			app.timeline = timeline;
 			app.timelineStatus = status;
-			app.filterKey = null;
+			if (timeline) app.filterKey = null;
 			update();
 		},
 		sayTimeline(status) {
@@ -469,8 +473,6 @@ function startApp(profile) {
 	}
 
 	function fillMatched() {
-		const whole = app.weights.total[0];
-
 		if (!app.matches) {
 			byId("matched").textContent = "";
 			return;
@@ -478,7 +480,7 @@ function startApp(profile) {
 		const {nodes, total} = outermost(app.tree, app.weights, app.matches);
 
 		byId("matched").textContent =
-			nodes.length === 0 ? "no match" : `${formatShare(total, whole)} · ${app.amount(total)}`;
+			nodes.length === 0 ? "no match" : `${formatShare(total, app.weights.total[0])} · ${app.amount(total)}`;
 	}
 
 	function fillViews() {
@@ -586,8 +588,7 @@ function startApp(profile) {
 			app.tree = app.shown.tree;
 			app.filterKey = filterKey;
 			app.passes = rowsThatPass(app.shown, state, kinds);
-			app.weights = weigh(app.shown, app.tree, app.passes);
-			sums = null;
+			weights = sums = null;
 		}
 		if (!old || old.q !== state.q) {
 			app.search = compileSearch(state.q);

@@ -6,8 +6,8 @@ import {clip, formatCount, formatShare, formatTime, plural} from "./format.js";
 import {ROLE_OWN, ROW_CPU, ROW_GPU} from "./data.js";
 import {KINDS, isKind} from "./kinds.js";
 import {DEFAULTS, formatRange, parseRange} from "./state.js";
-import {rowsThatPass, weigh} from "./tree.js";
-import {sumFrames, tableFunctions, tableGpuWork, tableInnermost, tableLaunchSites} from "./tables.js";
+import {rowsThatPass} from "./tree.js";
+import {tableGpuWork, tableInnermost, tableLaunchSites, tableOnCpu} from "./tables.js";
 import {busyColumns} from "./busy.js";
 import {makeMeasure} from "./slices.js";
 import {prepareCanvas} from "./draw.js";
@@ -297,12 +297,6 @@ export function makeOverview(app) {
 			ofRows = passes => shown.rows.ns.reduce((sum, ns, i) => sum + (passes[i] ? ns : 0), 0),
 			gpuNs = ofRows(gpu),
 			cpuNs = ofRows(cpu);
-		const onCpu =
-			cpuNs > 0
-				? tableFunctions(kinds, sumFrames(tree, weigh(shown, tree, cpu), frames.count, app.spinning))
-						.map(({frame, own}) => ({frame, ns: own}))
-						.filter(({ns}) => ns > 0)
-				: [];
 		const innermost = word => tableInnermost(shown, tree, gpu, frame => isKind(kinds[frame], word));
 		// by the user's own functions, where there are such
 		const isOwn = frame => frames.role[frame] === ROLE_OWN && isKind(kinds[frame], "native", "python", "jit");
@@ -316,7 +310,7 @@ export function makeOverview(app) {
 			makeList("Layers", "layer_kinds", sumKinds(innermost("layer")), gpuNs, "GPU time by innermost layer"),
 			makeList("Operators", "operators", innermost("operator"), gpuNs, "GPU time by innermost operator"),
 			makeList("Launched by", "sites", sites, gpuNs, "GPU time by the function that launched it"),
-			makeList("On the CPU", "functions", onCpu, cpuNs, "CPU time in the function itself"),
+			makeList("On the CPU", "functions", tableOnCpu(shown, tree, kinds, cpu), cpuNs, "CPU time in the function itself"),
 		];
 	}
 

@@ -156,6 +156,18 @@ export function tableLaunchSites(profile, passes) {
 	return sumGpuWork(profile, passes, i => profile.stacks.site[profile.rows.stack[i]]);
 }
 
+// Sums up CPU time by the function that it was spent in.
+export function tableOnCpu(profile, tree, kinds, passes) {
+	const {rows} = profile;
+	const functionOf = i => {
+		const frame = tree.frame[rows.stack[i]];
+
+		return rows.kind[i] === ROW_CPU && frame >= 0 && isKind(kinds[frame], ...FUNCTION_KINDS) ? frame : null;
+	};
+
+	return sumRows(profile, passes, functionOf, i => ({frame: functionOf(i)})).map(({frame, cpu}) => ({frame, ns: cpu}));
+}
+
 // Lists functions. Waiting time is no function's own: its stack ends where the work that ran was
 // launched.
 export function tableFunctions(kinds, sums) {
