@@ -34,6 +34,7 @@ try {
 	writeFileSync(
 		picture,
 		`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">
+<!-- SPDX-License-Identifier: MIT -->
 <style>.overview { overflow: visible !important; } ${style.replace(/&/g, "&amp;").replace(/</g, "&lt;")}</style>
 <foreignObject width="${WIDTH}" height="${height}">
 <div xmlns="http://www.w3.org/1999/xhtml" class="page" style="height:${height}px;background:#ffffff;overflow:hidden">
