@@ -870,6 +870,16 @@ test("overview: what took most, each with a way to more", async () => {
 	await click("Launched by");
 	assert.equal(await hash(), "#view=tables&table=sites");
 	await browser.open(plainAddress("small"));
+	// what took CPU time is shown by CPU time
+	await click("tokenize");
+	assert.equal(await hash(), "#kind=cpu&inverted=2&frame=1");
+	assert.deepEqual((await boxes()).map(box => `${box.name} ${box.total}`), ["tokenize 60"]);
+	await browser.open(plainAddress("small"));
+	// a search leads to where it shows something
+	await browser.key("/");
+	await browser.type("gemm");
+	await browser.until('location.hash.includes("view=flame") && location.hash.includes("q=gemm")');
+	await browser.open(plainAddress("small"));
 	await click("Lost or incomplete: 12 CPU samples dropped");
 	assert.equal(await hash(), "#view=about");
 	await browser.open(plainAddress("empty"));
@@ -1150,7 +1160,7 @@ test("every table, the name first; a row leads to its frame", async () => {
 	assert.match(await hash(), /^#.*frame=4&table=launch_shapes$/);
 	assert.match((await texts(".chip")).join(), /gemm<float, 64>/);
 	await browser.open(address("small", "#view=tables&table=launch_shapes&kind=cpu"));
-	assert.match((await texts(".table")).join(), /The filter does not apply to this table/);
+	assert.match((await texts(".table")).join(), /the filter does not apply to this table/);
 	await browser.open(address("small", "#view=tables&table=kernels&kind=cpu"));
 	assert.match((await texts(".table")).join(), /Nothing is there, or the filter hides it/);
 	noProblems();

@@ -75,7 +75,8 @@ export function makeAboutView(app) {
 	const devices = new Map();
 
 	for (let i = 0; i < profile.devices.count; i++)
-		devices.set(profile.devices.label[i], profile.devices.name[i]);
+		if (profile.devices.name[i] || !devices.has(profile.devices.label[i]))
+			devices.set(profile.devices.label[i], profile.devices.name[i]);
 	const biggest = Math.max(...["cpu ns", "gpu ns", "wait ns", "call ns", "idle ns"].map(get));
 
 	element.append(

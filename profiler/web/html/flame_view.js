@@ -230,7 +230,7 @@ export function makeFlameView(app) {
 					"chip",
 				),
 			);
-		if (state.zoom !== "") chips.push(crumb("Zoom out ✕", "Escape", zoomOutAll, "chip"));
+		if (nodeOf(state.zoom).node > 0) chips.push(crumb("Zoom out ✕", "Escape", zoomOutAll, "chip"));
 		refill(
 			crumbs,
 			crumb("all", "Show everything", zoomOutAll),

@@ -2,8 +2,8 @@
 // The page: state that all views share, and the address that stands for it.
 import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatAmount, formatShare, formatTime, plural} from "./format.js";
-import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
-import {kindsOfFrames} from "./kinds.js";
+import {ROLE_OWN, ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
+import {isKind, kindsOfFrames} from "./kinds.js";
 import {labelFrames} from "./names.js";
 import {
 	compileSearch,
@@ -14,7 +14,7 @@ import {
 	searchFrames,
 	weigh,
 } from "./tree.js";
-import {contentOf, placeNames, sumFrames} from "./tables.js";
+import {contentOf, placeNames, sumFrames, tableInnermost, tableLaunchSites} from "./tables.js";
 import {DEFAULTS, WHOLE, formatRange, formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, linkLaunches, makeTimelineBuilder} from "./timeline.js";
 import {foldStacks, foldUnnamed, whyNotFolded} from "./own_code.js";
@@ -186,9 +186,10 @@ function startApp(profile) {
 				app.set({my: app.state.my === "" ? "1" : "", zoom: "", pick: "", frame: ""});
 		},
 		// Shows a frame with its callers above and its callees below.
-		openFrame: frame =>
+		openFrame: (frame, kind = app.state.kind) =>
 			app.set({
 				view: "flame",
+				kind,
 				frame: String(frame),
 				inverted: "2",
 				zoom: "",
@@ -196,6 +197,15 @@ function startApp(profile) {
 				...(app.tree.frame.includes(frame) ? {} : {my: ""}), // it may be folded
 				...app.difference?.reveal(frame),
 			}),
+		// Sums up GPU work by what launched it: with own code, by its innermost function.
+		launchSites(passes) {
+			const isOwn = frame =>
+				profile.frames.role[frame] === ROLE_OWN && isKind(app.kinds[frame], "native", "python", "jit");
+
+			return app.state.my === ""
+				? tableLaunchSites(app.shown, passes)
+				: tableInnermost(app.shown, app.tree, passes, isOwn, app.shown.stacks.site);
+		},
 		devices: () => [...lanesByDevice(app.timeline).keys()],
 		makeMineButton: () =>
 			make(
@@ -268,7 +278,9 @@ function startApp(profile) {
 		];
 
 		byId("kinds").hidden =
-			choices.length < 3 || app.weight !== null || !["flame", "tables"].includes(app.state.view);
+			choices.length < 3 ||
+			app.weight !== null ||
+			!(app.difference ? ["flame"] : ["flame", "tables"]).includes(app.state.view);
 		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, kind => app.set({kind})));
 	}
 
@@ -280,7 +292,12 @@ function startApp(profile) {
 			hidden: profile.weights.length === 0,
 			on: {
 				change: event =>
-					app.set({...WHOLE, weight: event.target.value, zoom: "", pick: ""}),
+					app.set({
+						...(event.target.value === "" ? {kind: DEFAULTS.kind, time: DEFAULTS.time, idle: ""} : WHOLE),
+						weight: event.target.value,
+						zoom: "",
+						pick: "",
+					}),
 			},
 		},
 		make("option", {value: "", text: "By time"}),
@@ -473,7 +490,7 @@ function startApp(profile) {
 	}
 
 	function fillMatched() {
-		if (!app.matches) {
+		if (!app.matches || app.state.view !== "flame") {
 			byId("matched").textContent = "";
 			return;
 		}
@@ -617,7 +634,10 @@ function startApp(profile) {
 
 	byId("search").addEventListener("input", event => {
 		clearTimeout(typing);
-		typing = setTimeout(() => app.set({q: event.target.value}, true), TYPING_MS);
+		// where a search shows nothing, the flame graph does
+		const view = ["overview", "about"].includes(app.state.view) ? "flame" : app.state.view;
+
+		typing = setTimeout(() => app.set({q: event.target.value, view}, view === app.state.view), TYPING_MS);
 	});
 	const showHelp = () => {
 		byId("help").showModal();
@@ -676,6 +696,12 @@ function startApp(profile) {
 	document.title = command ? `${clip(command, 80)} – profile` : "profile";
 	startExport(app, byId("export"));
 	addEventListener("keydown", key);
+	// a list that was chosen from with the pointer leaves the keys to the view
+	let isPointed = false;
+
+	addEventListener("pointerdown", () => (isPointed = true), true);
+	addEventListener("keydown", () => (isPointed = false), true);
+	addEventListener("change", event => isPointed && event.target instanceof HTMLSelectElement && event.target.blur());
 	addEventListener("hashchange", update);
 	update();
 	return app;

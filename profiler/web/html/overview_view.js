@@ -3,11 +3,11 @@
 // view that is filtered for it.
 import {make, refill} from "./dom.js";
 import {clip, formatCount, formatShare, formatTime, plural} from "./format.js";
-import {ROLE_OWN, ROW_CPU, ROW_GPU} from "./data.js";
+import {ROW_CPU, ROW_GPU} from "./data.js";
 import {KINDS, isKind} from "./kinds.js";
 import {DEFAULTS, formatRange, parseRange} from "./state.js";
 import {rowsThatPass} from "./tree.js";
-import {tableGpuWork, tableInnermost, tableLaunchSites, tableOnCpu} from "./tables.js";
+import {tableGpuWork, tableInnermost, tableOnCpu} from "./tables.js";
 import {busyColumns} from "./busy.js";
 import {makeMeasure} from "./slices.js";
 import {prepareCanvas} from "./draw.js";
@@ -45,7 +45,9 @@ export function makeOverview(app) {
 	function goTo({Finding: kind, From: from, To: to}) {
 		const range = formatRange(from, to);
 
-		if (!app.content.timeline || !(to > from)) app.set({view: "flame"});
+		if (kind === "kernel") app.set({view: "tables", table: "kernels", sort: ""});
+		else if (kind === "launch_site") app.set({view: "tables", table: "sites", sort: ""});
+		else if (!app.content.timeline || !(to > from)) app.set({view: "flame"});
 		else if (kind === "start_up") app.set({view: "flame", kind: "all", time: range});
 		else app.set({view: "timeline", window: range});
 	}
@@ -142,10 +144,15 @@ export function makeOverview(app) {
 		);
 	}
 
+	// Returns true for a part that is not the steady one: what GPUs did then is in the timeline alone.
+	const isOtherTime = () => !["", DEFAULTS.time].includes(app.state.time) || app.state.idle !== "";
+
 	function makeUses() {
 		const rows = readFigure(profile, "gpu_time"),
 			devices = [...new Set(rows.map(row => row.GPU))].slice(0, STRIPS),
-			isSteady = app.state.time !== "" && app.state.time === DEFAULTS.time;
+			isSteady = app.state.time !== "";
+
+		if (isOtherTime()) return [];
 
 		return devices.map(device =>
 			makeUse(device, rows.filter(row => row.GPU === device), isSteady),
@@ -220,7 +227,7 @@ export function makeOverview(app) {
 
 	// Makes a list of what took most: [{frame, ns, operations, name, act}]. `table` has all of it. Without
 	// `act` a row leads to the sandwich of its frame.
-	function makeList(title, table, rows, whole, hint) {
+	function makeList(title, table, rows, whole, hint, kind = app.state.kind) {
 		if (rows.length === 0) return null;
 		rows.sort((a, b) => b.ns - a.ns);
 		return make(
@@ -234,7 +241,7 @@ export function makeOverview(app) {
 					class: "link",
 					text: title,
 					title: `${hint}; all of them`,
-					on: {click: () => app.set({view: "tables", table, sort: ""})},
+					on: {click: () => app.set({view: "tables", table, kind, sort: ""})},
 				}),
 			),
 			make(
@@ -256,7 +263,7 @@ export function makeOverview(app) {
 							class: "link name",
 							text: clip(name ?? app.labels[frame], 200).replace(/^\[GPU_Kernel\](?=.)/, ""),
 							title: name ?? `${clip(frames.name[frame], 1000)}\nIts callers and callees`,
-							on: {click: act ?? (() => app.openFrame(frame))},
+							on: {click: act ?? (() => app.openFrame(frame, kind))},
 						}),
 						make("span", {
 							text: text ?? `${app.amount(ns)} · ${formatShare(ns, whole)}`,
@@ -298,19 +305,13 @@ export function makeOverview(app) {
 			gpuNs = ofRows(gpu),
 			cpuNs = ofRows(cpu);
 		const innermost = word => tableInnermost(shown, tree, gpu, frame => isKind(kinds[frame], word));
-		// by the user's own functions, where there are such
-		const isOwn = frame => frames.role[frame] === ROLE_OWN && isKind(kinds[frame], "native", "python", "jit");
-		const sites =
-			state.my === ""
-				? tableLaunchSites(shown, gpu)
-				: tableInnermost(shown, tree, gpu, isOwn, shown.stacks.site);
 
 		return [
 			makeList("GPU kernels", "kernels", tableGpuWork(shown, tree, kinds, gpu, "gpu"), gpuNs, "GPU time"),
 			makeList("Layers", "layer_kinds", sumKinds(innermost("layer")), gpuNs, "GPU time by innermost layer"),
 			makeList("Operators", "operators", innermost("operator"), gpuNs, "GPU time by innermost operator"),
-			makeList("Launched by", "sites", sites, gpuNs, "GPU time by the function that launched it"),
-			makeList("On the CPU", "functions", tableOnCpu(shown, tree, kinds, cpu), cpuNs, "CPU time in the function itself"),
+			makeList("Launched by", "sites", app.launchSites(gpu), gpuNs, "GPU time by the function that launched it"),
+			makeList("On the CPU", "functions", tableOnCpu(shown, tree, kinds, cpu), cpuNs, "CPU time in the function itself", "cpu"),
 		];
 	}
 
@@ -321,11 +322,18 @@ export function makeOverview(app) {
 	function makeIdle() {
 		const rows = readFigure(profile, "idle_causes").slice(0, ROWS);
 
-		if (rows.length === 0) return null;
+		if (rows.length === 0 || isOtherTime()) return null;
+		const part = DEFAULTS.time === "" ? "from their first work to their last" : "in the steady part";
+		// a reason is spread over gaps that have others, too: then the longest gap is no place to look
+		const placeOf = ({At: at, Longest: longest, Time: ns, Gaps: gaps}) =>
+			gaps > 0 && longest <= ns
+				? {view: "timeline", window: formatRange(Math.max(at - 2 * longest, 0), at + 3 * longest)}
+				: {view: "tables", table: "idle_causes", sort: ""};
+
 		return make(
 			"section",
 			{},
-			make("h3", {text: "Why GPUs were idle, in the steady part"}),
+			make("h3", {text: `Why GPUs were idle, ${part}`}),
 			make(
 				"ol",
 				{class: "top"},
@@ -338,13 +346,7 @@ export function makeOverview(app) {
 							class: "link",
 							text: `${row.Cause.replaceAll("_", " ")}${row.Function ? `: ${clip(row.Function, 160)}` : ""}`,
 							title: `${plural(row.Gaps, "gap")}, the longest ${formatTime(row.Longest)}: in the timeline`,
-							on: {
-								click: () =>
-									app.set({
-										view: "timeline",
-										window: formatRange(Math.max(row.At - 2 * row.Longest, 0), row.At + 3 * row.Longest),
-									}),
-							},
+							on: {click: () => app.set(placeOf(row))},
 						}),
 						make("span", {text: `${formatTime(row.Time)} · ${(row.Share / 10).toFixed(1)} %`}),
 					),

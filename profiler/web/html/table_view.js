@@ -7,7 +7,7 @@ import {KINDS, isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
 import {isFiltered, placeOfFrame} from "./details.js";
 import {TABLE_GROUPS, TABLE_LABELS, describeFigures} from "./figures.js";
-import {tableFunctions, tableGpuWork, tableLaunchSites, tableStreams, tableThreads} from "./tables.js";
+import {tableFunctions, tableGpuWork, tableStreams, tableThreads} from "./tables.js";
 
 const ROWS_AT_ONCE = 200,
 	CELL_LENGTH = 400,
@@ -96,7 +96,7 @@ export function makeTableView(app) {
 				bytes("bytes", "Bytes"),
 				share("ns"),
 			],
-			rows: () => tableLaunchSites(app.shown, app.passes),
+			rows: () => app.launchSites(app.passes),
 		},
 		functions: {
 			columns: [
@@ -405,7 +405,7 @@ export function makeTableView(app) {
 			refill(area, make("p", {class: "message", text: why}));
 		}
 		if (table.isFixed && isFiltered(app.state))
-			area.prepend(say("The filter does not apply to this table."));
+			area.prepend(say("Of the whole run: the filter does not apply to this table."));
 		if (table.leftOut > 0)
 			area.append(say(`${plural(table.leftOut, "more row")} left out of the report.`));
 		if (rows.length > shown) {

@@ -344,7 +344,7 @@ export function makeTimelinePanel(app, element, view) {
 					(isTouch
 						? "Pinch to zoom, drag to move; drag along the axis to choose a time for all views; tap for details."
 						: "Wheel, w and s zoom; drag, a and d move; drag along the axis, or with Shift, to choose a time " +
-							"for all views. Click a span, a gap of a GPU or its name for details, double-click to zoom in."),
+							"for all views. Click a span, a gap, or a GPU's heading for details, double-click to zoom in."),
 			}),
 		);
 	}

@@ -196,7 +196,7 @@ export function makeTimelineRows(app) {
 			if (group.device !== null) {
 				const {lane, measure, share} = busyLane(timeline, group.device);
 
-				shown.label += ` · busy ${share}`;
+				shown.label += ` · busy ${share} of the run`;
 				add({height: GROUP, group: shown});
 				add({height: BUSY, lane, measure, label: "Busy", device: group.device});
 			} else {

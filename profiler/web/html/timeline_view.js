@@ -206,7 +206,7 @@ export function makeTimelineView(app) {
 				cursor = lane ? {lane, i} : null;
 				if (cursor) showRow(cursor.lane);
 			}
-		} else if (cursor?.lane.store === timeline.spans) {
+		} else if (cursor?.lane.store === timeline.spans || app.state.gpu !== "") {
 			cursor = null;
 		}
 	}
@@ -815,7 +815,7 @@ export function makeTimelineView(app) {
 
 	function leave() {
 		if (cursor || app.state.gpu !== "") setCursor(null);
-		else if (app.state.time !== "") app.set({time: ""});
+		else if (![DEFAULTS.time, ""].includes(app.state.time)) app.set({time: DEFAULTS.time});
 		else setWindow(timeline.from, timeline.to - timeline.from);
 	}
 
@@ -957,7 +957,7 @@ export function makeTimelineView(app) {
 			choosing = null;
 			if (b > a) setTime(a, b);
 		} else if (done === "axis" && event.currentTarget === head) {
-			if (app.state.time !== "") app.set({time: ""});
+			if (app.state.time !== DEFAULTS.time) app.set({time: DEFAULTS.time});
 		} else if ((done === "" || done === "axis") && event.currentTarget === canvas) {
 			clickAt(event);
 		}
