@@ -1342,7 +1342,7 @@ test("the policy forbids what is not the page's own", async () => {
 
 test("an empty profile and a damaged file say so", async () => {
 	await browser.open(address("empty"));
-	for (const fragment of ["#view=tables", "#view=about", "#inverted=1"])
+	for (const fragment of ["#view=tables", "#view=about", "#inverted=1", "#inverted=2&frame=5", "#frame=5"])
 		await browser.open(address("empty", fragment));
 	noProblems();
 	writeFileSync(

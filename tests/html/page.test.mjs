@@ -1476,3 +1476,20 @@ test("what a report shows is what there is", () => {
 	assert.equal(content([[[[GPU_WORK, "[GPU_UVM HtoD]"]], 1, 1]]).copies, true);
 	assert.equal(content([[["main"], 0, 1]], true).timeline, true);
 });
+
+test("hostile names: a search, labels and groups stay bounded", () => {
+	// too long for a regular expression: text
+	assert.equal(compileSearch("a".repeat(40000)).isPlain, true);
+	assert.equal(compileSearch("a".repeat(40000)).test("b"), false);
+	// thousands of kernels with one label keep their names
+	const names = Array.from({length: 3000}, (_, i) => `[GPU_Kernel]at::native::x_kernel<${i}, float>(float*)`),
+		profile = profileOf(names.map(name => [["main", name], 1, 10]));
+	const kinds = profile.frames.name.map(name => (name.startsWith("[GPU") ? KINDS.findIndex(({word}) => word === "gpu") : 0));
+
+	assert.equal(new Set(labelFrames(profile.frames, kinds)).size, profile.frames.count);
+	// each group has all nodes: too many are not made
+	const deep = {count: 100001, parent: Int32Array.from({length: 100001}, (_, i) => i - 1), frame: new Int32Array(100001)};
+
+	assert.equal(groupStacks(deep, new Int32Array(100).fill(100000), Array.from({length: 100}, (_, i) => i)), null);
+	assert.equal(groupStacks(deep, new Int32Array(2).fill(100000), [0, 1]).stacks.count, 200003);
+});

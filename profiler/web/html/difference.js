@@ -284,7 +284,7 @@ export function makeDifference(app) {
 					text: `${app.amount(row.before)} → ${app.amount(row.after)}, ${["new", "gone"].includes(row.verdict) ? row.verdict : sayChange(row)}`,
 				}));
 
-			return [`${TABLE_LABELS[key]}: ${changed.length} of ${rows.length}`, key, sizes, Math.max(...sizes.map(({ns}) => ns)), "What changed most"];
+			return [`${TABLE_LABELS[key]}: ${changed.length} of ${rows.length}`, key, sizes, sizes.reduce((most, {ns}) => Math.max(most, ns), 0), "What changed most"];
 		});
 
 	// Makes the tables of the table view, by its columns for names and texts.

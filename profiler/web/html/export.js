@@ -10,10 +10,15 @@ const URL_MS = 60000; // until a download has begun, however slow
 
 const XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"};
 
+// Replaces what terminals obey, and what turns the direction of text.
+function tame(text) {
+	return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g, "\ufffd");
+}
+
 // Returns a text for XML, without characters that it cannot have.
 export function escapeXml(text) {
-	return text
-		.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\p{Surrogate}]/gu, "\ufffd")
+	return tame(text)
+		.replace(/\p{Surrogate}/gu, "\ufffd")
 		.replace(/[&<>"]/g, c => XML[c]);
 }
 
@@ -69,7 +74,7 @@ export function makeFolded(tree, weights, names, wanted) {
 
 // Returns a cell of a table: nothing in it is markup, a link or a mention.
 function escapeMarkdown(text) {
-	return clip(text, NAME_CHARACTERS)
+	return tame(clip(text, NAME_CHARACTERS))
 		.replace(/\s/g, " ")
 		.replace(/[&<>]/g, c => XML[c])
 		.replace(/[\\`*_[\]#!~|$]|:(?=\/)|(?<=www)\./gi, "\\$&")
@@ -95,7 +100,7 @@ export function startExport(app, menu) {
 	};
 	const folded = () => {
 		const {state, tree, weights, profile} = app,
-			zoom = state.inverted ? 0 : Number(state.zoom),
+			zoom = state.inverted ? 0 : app.nodeOf(state.zoom),
 			frame = state.inverted && state.frame !== "" ? app.frameOf(state.frame) : -1;
 
 		return makeFolded(tree, weights, profile.frames.name, node => (frame >= 0 ? tree.frame[node] === frame : node === zoom));

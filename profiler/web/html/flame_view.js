@@ -216,7 +216,8 @@ export function makeFlameView(app) {
 			{state} = app,
 			path = [];
 
-		for (let at = node; at > 0; at = graph.parent[at]) path.unshift(at);
+		for (let at = node; at > 0; at = graph.parent[at]) path.push(at);
+		path.reverse();
 		const left = Math.max(path.length - CRUMBS, 0),
 			shown = left > 0 ? [...path.slice(0, 2), -1, ...path.slice(left + 3)] : path;
 		const chips = [];

@@ -5,10 +5,11 @@ import {isKind, kindsOfFrames} from "./kinds.js";
 import {placeNames} from "./tables.js";
 import {deviceLabels} from "./tree.js";
 
-const KIND_PLACE = 0; // enum frame_kind
+const KIND_PLACE = 0, // enum frame_kind
+	MOST_NODES = 4e6;
 
 // Returns the stacks of rows, grouped, and where the rows are in them: `stacks` are those that rows have now, `frames` has the
-// frame of each row's group.
+// frame of each row's group. Returns null if that is more than a browser holds.
 export function groupStacks(stacks, rowStacks, frames) {
 	const rowsOf = new Map(), // by group
 		at = new Int32Array(stacks.count), // the node in the group that is made; 0: none
@@ -29,6 +30,8 @@ export function groupStacks(stacks, rowStacks, frames) {
 		roots.push(frame);
 		for (const row of rows)
 			for (let i = rowStacks[row]; i > 0 && at[i] === 0; i = stacks.parent[i]) at[i] = inside.push(i);
+		// nodes are made for each group: deep stacks in many groups are too much for any browser
+		if (parent.length + inside.length > MOST_NODES) return null;
 		inside.sort((a, b) => a - b); // parents first, and layers as they ran
 		for (const i of inside) {
 			at[i] = parent.push(at[stacks.parent[i]] || root) - 1;

@@ -38,6 +38,7 @@ const TIME_KINDS = [
 	["idle", "GPU idle", ROW_IDLE],
 ];
 const FILTERS = ["process", "thread", "device", "stream"];
+const MOST_CHOICES = 10000; // of a filter; links reach further ones
 const TYPING_MS = 120; // a search begins when typing pauses
 const WORKING_MS = 12; // without a pause in which the page can respond
 
@@ -155,6 +156,9 @@ function startApp(profile) {
 		isPartOfTime: /^(-[cg]pu-only )?--time /.test(shownWith),
 		isDark: null,
 		colour: kind => (app.isDark() ? kind.dark : kind.light),
+		// Returns the node of a state's text, or the root.
+		nodeOf: text =>
+			/^\d+$/.test(text) && +text < app.tree.count && app.weights.total[+text] > 0 ? +text : 0,
 		frameOf: text => (/^\d+$/.test(text) && +text < profile.frames.count ? +text : 0),
 		spinning: profile.frames.name.indexOf("[spinning for GPU]"),
 		sums: () =>
@@ -370,7 +374,7 @@ function startApp(profile) {
 				on: {change: event => app.set({[filter]: event.target.value})},
 			},
 			make("option", {value: "", text: all}),
-			...sorted.map(([value, label]) => make("option", {value, text: clip(label, 80)})),
+			...sorted.slice(0, MOST_CHOICES).map(([value, label]) => make("option", {value, text: clip(label, 80)})),
 		);
 	});
 
@@ -462,6 +466,8 @@ function startApp(profile) {
 					"its call, not by what ran at that time; what has no usable times is left out.",
 			);
 		texts.push(...(app.difference?.say() ?? []));
+		if (state.group !== "" && grouped?.isTooMany)
+			texts.push("These stacks are too many and too deep to be grouped: they are shown without groups.");
 		if (texts.length > 0 && timeline?.lost > 0)
 			texts.push(
 				`${plural(timeline.lost, "event is", "events are")} missing from the timeline.`,
@@ -534,9 +540,15 @@ function startApp(profile) {
 				}
 			}
 			const made = groupStacks(shown.stacks, stacks, frames);
-			const rows = {...chosen, stack: made.moved.subarray(stacks.length - chosen.count)};
 
-			grouped = {key, shown: {...profile, stacks: made.stacks, tree: makeTree(made.stacks), rows}};
+			grouped = {key, shown, isTooMany: !made};
+			if (made)
+				grouped.shown = {
+					...profile,
+					stacks: made.stacks,
+					tree: makeTree(made.stacks),
+					rows: {...chosen, stack: made.moved.subarray(stacks.length - chosen.count)},
+				};
 		}
 		return grouped.shown;
 	}
@@ -572,6 +584,8 @@ function startApp(profile) {
 	function update() {
 		const state = parseState(location.hash),
 			old = app.state;
+
+		if (profile.frames.count === 0) state.frame = "";
 
 		if (!views[state.view]) state.view = DEFAULTS.view;
 		if (!Object.hasOwn(groupings, state.group)) state.group = "";

@@ -160,6 +160,8 @@ export function tellKernel(name, shortName) {
 
 // ---- labels ----
 
+const MOST_TOLD_APART = 200; // names with one label; more keep their names
+
 // Lists frames by their label, where several names have it.
 function sameLabels(frames, labels, chosen) {
 	const by = new Map();
@@ -208,7 +210,8 @@ export function labelFrames(frames, kinds) {
 		return name.replace(/-[0-9a-f]{8,40}(?=\.so)/, "");
 	});
 
-	for (const list of sameLabels(frames, labels, chosen)) tellApart(frames, labels, list);
+	for (const list of sameLabels(frames, labels, chosen))
+		if (list.length <= MOST_TOLD_APART) tellApart(frames, labels, list);
 	for (const list of sameLabels(frames, labels, chosen)) for (const i of list) labels[i] = frames.name[i];
 	return labels;
 }

@@ -287,9 +287,10 @@ export function makeOverview(app) {
 			kind.ns += ns;
 			kind.operations += operations;
 			kind.act = () => {
-				const pattern = name.replace(/[^\w*]/g, "\\$&").replaceAll("*", "\\d+");
+				const pattern = name.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "\\d+");
 
-				app.set({view: "flame", q: `^${pattern}$`});
+				if (pattern.length < 1000) app.set({view: "flame", q: `^${pattern}$`});
+				else app.openFrame(frame);
 			};
 			kinds.set(name, kind);
 		}

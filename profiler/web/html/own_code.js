@@ -89,13 +89,18 @@ function librariesOf(frames) {
 		if (!parts.has(key)) parts.set(key, {name, list: []});
 		parts.get(key).list.push([i, offset]);
 	}
-	for (const {name, list} of parts.values()) {
-		const [first] = list[0],
-			offsets = list.map(([, offset]) => offset).filter(offset => offset !== "");
-		const library =
-			list.find(([, offset]) => offset === "")?.[0] ?? addFrames(frames, [name], frames.kind[first]).get(name);
+	const isNew = ({list}) => list.every(([, offset]) => offset !== ""),
+		added = [...parts.values()].filter(isNew).map(({name}) => name);
+	let next = frames.count;
 
-		for (const column of ["module", "class", "role", "folded"]) frames[column][library] = frames[column][first];
+	addFrames(frames, added, 0); // all at once: their columns are copied
+	for (const part of parts.values()) {
+		const {list} = part,
+			[first] = list[0],
+			offsets = list.map(([, offset]) => offset).filter(offset => offset !== ""),
+			library = isNew(part) ? next++ : list.find(([, offset]) => offset === "")[0];
+
+		for (const column of ["module", "class", "kind", "role", "folded"]) frames[column][library] = frames[column][first];
 		if (offsets.length > 0)
 			frames.facts.set(library, [["unnamed functions", offsets.slice(0, OFFSETS_SHOWN).join(" ")]]);
 		for (const [i] of list) libraries[i] = library;

@@ -499,10 +499,12 @@ export function operationsOf(timeline, launch, most = Infinity) {
 
 // ---- ranges ----
 
+const DEEPEST_RANGE = 64; // levels that are shown
+
 // Returns for each thread with frames of some kinds a track of them, with a lane for each depth.
 async function makeRangeTracks({profile, spans, tracks}, type, kinds, pause) {
 	const {frames, stacks} = profile,
-		nodes = {outer: [0], frame: [-1], depth: [0], most: Infinity},
+		nodes = {outer: [0], frame: [-1], depth: [0], most: DEEPEST_RANGE},
 		nodeOf = new Int32Array(stacks.count),
 		known = new Map();
 

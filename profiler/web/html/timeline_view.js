@@ -423,7 +423,8 @@ export function makeTimelineView(app) {
 		const step = tickStep(to - from, plotWidth(), TICK_ROOM),
 			list = [];
 
-		for (let time = Math.ceil(from / step) * step; time <= to; time += step) list.push(time);
+		for (let time = Math.ceil(from / step) * step; time <= to && time + step > time; time += step)
+			list.push(time);
 		return {step, list};
 	}
 

@@ -189,12 +189,14 @@ export function outermost(tree, weights, matches) {
 	return {nodes, total};
 }
 
-const SEARCHED = 4096; // characters of a name
+const SEARCHED = 4096, // characters of a name
+	LONGEST_SEARCH = 2000; // longer ones are no regular expressions
 
 // Turns a search into a regular expression, or plain text if it is not one. Null: everything.
 export function compileSearch(text) {
 	if (text === "") return null;
 	try {
+		if (text.length > LONGEST_SEARCH) throw new RangeError("too long");
 		const expression = new RegExp(text, "i");
 
 		return {isPlain: false, test: name => expression.test(name.slice(0, SEARCHED))};
