@@ -95,6 +95,63 @@ static void join_digits(char *text)
 	*to = '\0';
 }
 
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Return true if text[0..n) has these characters; if it ends with them. */
+static bool has_part(const char *text, size_t n, const char *part)
+{
+	return memmem(text, n, part, strlen(part));
+}
+
+static bool ends_with_part(const char *text, size_t n, const char *part)
+{
+	return n >= strlen(part) && memcmp(text + n - strlen(part), part, strlen(part)) == 0;
+}
+
+/* Returns true if a template argument of PyTorch's names what the kernel computes. */
+static bool names_work(const char *word, size_t n, bool is_std)
+{
+	return has_part(word, n, "unctor") || has_part(word, n, "Kernel") ||
+	       has_part(word, n, "_kernel") || ends_with_part(word, n, "Op") ||
+	       ends_with_part(word, n, "Ops") || (is_std && n > 3 && memcmp(word, "array", n) != 0);
+}
+
+/*
+ * Adds to the family of a kernel of PyTorch's what it computes, from its template arguments: one
+ * template serves all elementwise operators. The family stays shorter than the name.
+ */
+static void add_work(const char *name, char *family)
+{
+	const char *at = strchr(name, '<');
+	char *end = family + strlen(family);
+	int level = 0;
+
+	if (!starts_with(family, "at::native::") || strchr(family, '<'))
+		return;
+	for (; at && *at; at++) {
+		const char *word = at;
+
+		level += *at == '<';
+		level -= *at == '>';
+		if (level == 0)
+			break;
+		if (!is_word(*at))
+			continue;
+		while (is_word(at[1]))
+			at++;
+		if (!names_work(word, (size_t)(at + 1 - word),
+				word - name > 5 && starts_with(word - 5, "std::")))
+			continue;
+		*end++ = ' ';
+		memcpy(end, word, (size_t)(at + 1 - word));
+		end += at + 1 - word;
+	}
+	*end = '\0';
+}
+
 static bool has_letter(const char *text)
 {
 	for (; *text; text++)
@@ -113,6 +170,7 @@ char *kernel_family(const char *name, enum kernel_family family)
 	if (!text)
 		return NULL;
 	strip(name, text);
+	add_work(name, text);
 	if (!has_letter(text))
 		memcpy(text, name, strlen(name) + 1);
 	if (family == FAMILY_NUMBERS && has_letter(text))

@@ -9,6 +9,9 @@
  *   by numbers    ampere_sgemm_128x64_tn           ampere_sgemm_64x64_tn
  *                 triton_poi_fused_add_0           triton_poi_fused_add_1
  *
+ * In PyTorch's own kernels (at::native) template arguments that name what is computed are kept:
+ * vectorized_elementwise_kernel<4, FillFunctor<int>, ...> is no variant of one with AddFunctor.
+ *
  * Names come from the target and may be any text.
  */
 #ifndef PROFILER_TABLES_KERNEL_FAMILY_H

@@ -26,6 +26,35 @@ static void template_arguments_and_parameters_are_left_out(void **state)
 	check("a<b>::c<d>", "a::c", "a::c");
 }
 
+/* One template of PyTorch's serves all elementwise operators. */
+static void what_pytorch_computes_stays(void **state)
+{
+	(void)state;
+	check("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, "
+	      "std::array<char*, 1ul> >(int, at::native::FillFunctor<int>, std::array<char*, 1ul>)",
+	      "at::native::vectorized_elementwise_kernel FillFunctor",
+	      "at::native::vectorized_elementwise_kernel FillFunctor");
+	check("void at::native::vectorized_elementwise_kernel<8, at::native::FillFunctor<float>, "
+	      "std::array<char*, 1ul> >(int)",
+	      "at::native::vectorized_elementwise_kernel FillFunctor",
+	      "at::native::vectorized_elementwise_kernel FillFunctor");
+	check("void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl("
+	      "at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}, std::array<char*, "
+	      "2ul> "
+	      ">(int)",
+	      "at::native::vectorized_elementwise_kernel GeluCUDAKernelImpl",
+	      "at::native::vectorized_elementwise_kernel GeluCUDAKernelImpl");
+	check("at::native::(anonymous namespace)::multi_tensor_apply_kernel<Data<2>, "
+	      "at::native::(anonymous namespace)::BinaryOpScalarFunctor<float, 2>, "
+	      "std::multiplies<float>, float>(Data<2>)",
+	      "at::native::(anonymous namespace)::multi_tensor_apply_kernel BinaryOpScalarFunctor "
+	      "multiplies",
+	      "at::native::(anonymous namespace)::multi_tensor_apply_kernel BinaryOpScalarFunctor "
+	      "multiplies");
+	check("at::native::x<FillFunctor", "at::native::x<FillFunctor",
+	      "at::native::x<FillFunctor");
+}
+
 static void numbers_are_left_out(void **state)
 {
 	(void)state;
@@ -80,6 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(template_arguments_and_parameters_are_left_out),
+		cmocka_unit_test(what_pytorch_computes_stays),
 		cmocka_unit_test(numbers_are_left_out),
 		cmocka_unit_test(what_does_not_parse_stays),
 		cmocka_unit_test(any_text_has_a_family),
