@@ -42,8 +42,12 @@ export function refill(element, ...children) {
 			?.focus({preventScroll: true});
 }
 
-// Copies a text; without a clipboard, as in pages that are no secure context, by a selection.
-export async function copyText(text) {
+const COPIED_MS = 1000;
+
+// Copies a text, and says so on the button; without a clipboard, as in pages that are no secure context, by a selection.
+export async function copyText(text, button) {
+	const label = button.textContent;
+
 	try {
 		await navigator.clipboard.writeText(text);
 	} catch {
@@ -54,4 +58,8 @@ export async function copyText(text) {
 		document.execCommand("copy");
 		area.remove();
 	}
+	button.textContent = "Copied";
+	setTimeout(() => {
+		button.textContent = label;
+	}, COPIED_MS);
 }

@@ -193,15 +193,17 @@ export function makeFlameView(app) {
 				state.order,
 				order => app.set({order}),
 			),
-			group(
-				"Root",
-				[
-					["", "Root on top", "An icicle"],
-					["1", "Root at the bottom", "A flame"],
-				],
-				state.bottom,
-				bottom => app.set({bottom}),
-			),
+			isSandwich()
+				? null
+				: group(
+						"Root",
+						[
+							["", "Root on top", "An icicle"],
+							["1", "Root at the bottom", "A flame"],
+						],
+						state.bottom,
+						bottom => app.set({bottom}),
+					),
 			app.makeMineButton(),
 			legend,
 		);
@@ -288,15 +290,15 @@ export function makeFlameView(app) {
 			["Sandwich", "All its callers above, all its callees below (c)", () => app.openFrame(frame)],
 			["Select all", "All boxes of this frame", () => app.set({frame: String(frame), inverted: "", zoom: "", pick: ""})],
 			["Whole name", "Show the name in full", () => details.classList.toggle("open")],
-			["Copy name", "Copy the whole name", () => copyText(frames.name[frame])],
+			["Copy name", "Copy the whole name", event => copyText(frames.name[frame], event.target)],
 		);
 		if (node > 0)
 			actions.push([
 				"Copy stack",
 				"Copy the names from the root on, one a line",
-				() => copyText((prefix || app.state.inverted === "1" ? path : path.toReversed()).map(f => frames.name[f]).join("\n")),
+				event => copyText((prefix || app.state.inverted === "1" ? path : path.toReversed()).map(f => frames.name[f]).join("\n"), event.target),
 			]);
-		actions.push(["Copy link", "Copy the address of this view", () => copyText(location.href)]);
+		actions.push(["Copy link", "Copy the address of this view", event => copyText(location.href, event.target)]);
 		return actions;
 	}
 

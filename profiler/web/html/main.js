@@ -285,7 +285,10 @@ function startApp(profile) {
 			choices.length < 3 ||
 			app.weight !== null ||
 			!(app.difference ? ["flame"] : ["flame", "tables"]).includes(app.state.view);
-		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, kind => app.set({kind})));
+		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, kind =>
+				// a part of the time has no idle rows
+				app.set({kind, ...(kind === "idle" ? {time: "", idle: ""} : {})}),
+			));
 	}
 
 	const weightSelect = make(

@@ -3,6 +3,7 @@
 // callees of its frame.
 import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatRate, formatShare, makeCutter, plural} from "./format.js";
+import {ROW_GPU} from "./data.js";
 import {KINDS, isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
 import {isFiltered, placeOfFrame} from "./details.js";
@@ -58,6 +59,11 @@ export function makeTableView(app) {
 	const text = (key, label, value = row => String(row[key])) => ({key, label, isText: true, value, text: value});
 	const nameOf = ({frame}) => (isKind(app.kinds[frame], "gpu") ? app.labels[frame] : frames.name[frame]);
 	const name = (label, value = nameOf) => ({...text("name", label, value), isName: true});
+	const gpuTime = () => {
+		const {rows} = app.shown;
+
+		return rows.ns.reduce((sum, ns, i) => sum + (app.passes[i] && rows.kind[i] === ROW_GPU ? ns : 0), 0);
+	};
 	const gpuWork = kind => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, kind),
 		{content} = app;
 	const TABLES = app.difference?.makeTables(name, text) ?? {
@@ -71,6 +77,7 @@ export function makeTableView(app) {
 				text("class", "Class", row => frames.workClass[row.frame]),
 			],
 			rows: () => gpuWork("gpu"),
+			whole: gpuTime,
 		},
 		copies: content.copies && {
 			columns: [
@@ -87,6 +94,7 @@ export function makeTableView(app) {
 				share("ns"),
 			],
 			rows: () => gpuWork("copy"),
+			whole: gpuTime,
 		},
 		sites: content.gpu && {
 			columns: [

@@ -150,11 +150,11 @@ export function makeTimelinePanel(app, element, view) {
 		if (store.frameAt(i) >= 0)
 			actions.push(
 				["Callers, callees", "The sandwich of this frame", () => app.openFrame(store.frameAt(i))],
-				["Copy name", "The whole name", () => copyText(frames.name[store.frameAt(i)])],
+				["Copy name", "The whole name", event => copyText(frames.name[store.frameAt(i)], event.target)],
 			);
 		if (stack.length > 1)
-			actions.push(["Copy stack", "A frame on each line", () => copyText(stack.map(at => frames.name[at]).join("\n"))]);
-		actions.push(["Copy link", "The address of this view", () => copyText(location.href)]);
+			actions.push(["Copy stack", "A frame on each line", event => copyText(stack.map(at => frames.name[at]).join("\n"), event.target)]);
+		actions.push(["Copy link", "The address of this view", event => copyText(location.href, event.target)]);
 		actions.push(["More", "Show name and stack in full", () => element.classList.toggle("open")]);
 		return actions;
 	}
