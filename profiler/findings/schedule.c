@@ -180,10 +180,12 @@ static int read_records(const struct result *result, record_taker take, launch_t
 /* Returns true for a call that allocates or frees memory: "cudaHostAlloc", "cuMemFreeAsync". */
 static bool allocates(const struct result *r, uint32_t stack)
 {
-	const char *name = r->frames[r->stacks[stack].frame].name;
+	const char *name;
 
-	return stack != RESULT_ROOT && strncmp(name, "cu", 2) == 0 &&
-	       (strstr(name, "lloc") || strstr(name, "Free"));
+	if (stack == RESULT_ROOT) /* has no frame */
+		return false;
+	name = r->frames[r->stacks[stack].frame].name;
+	return strncmp(name, "cu", 2) == 0 && (strstr(name, "lloc") || strstr(name, "Free"));
 }
 
 /* Returns the token of a launch whose kernel is not known yet. It is looked up once for a stack. */

@@ -147,6 +147,22 @@ static void allocations_begin_no_steps(void **state)
 	finish(&r, &steps);
 }
 
+static void launches_without_a_stack_are_launches(void **state)
+{
+	struct run r;
+	struct run_steps steps;
+
+	(void)state;
+	begin(&r);
+	r.timeline.made.stacks[RESULT_ROOT].frame = UINT32_MAX; /* none */
+	for (int i = 0; i < 30; i++) {
+		r.now_ns = (uint64_t)(i + 1) * STEP_NS;
+		launch(&r, RESULT_ROOT, RESULT_ROOT);
+	}
+	find(&r, &steps, NULL);
+	finish(&r, &steps);
+}
+
 static void repeated_launches_are_steps(void **state)
 {
 	struct run r;
@@ -448,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(repeated_launches_are_steps),
 		cmocka_unit_test(allocations_begin_no_steps),
+		cmocka_unit_test(launches_without_a_stack_are_launches),
 		cmocka_unit_test(ranges_do_not_hide_repetition),
 		cmocka_unit_test(attempts_of_other_threads_are_no_steps),
 		cmocka_unit_test(loops_of_short_threads_are_no_steps),
