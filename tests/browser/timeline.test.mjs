@@ -841,7 +841,10 @@ test(`${MANY} events: all of them are there`, async t => {
 		many.timeline.records.length,
 	);
 	await browser.evaluate('document.documentElement.app.set({view: "timeline"})');
-	assert.ok((await boxes()).length < 80000);
+	// as many as have pixels, of the rows in sight
+	const drawn = (await boxes()).filter(({y}) => y > -24 && y < 800).length;
+
+	assert.ok(drawn > 1000 && drawn < 60000, `${drawn} boxes`);
 	const speeds = {};
 
 	for (const [name, keys] of [

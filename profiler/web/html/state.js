@@ -53,7 +53,7 @@ const CHOICES = {
 // Values that old links have.
 const RENAMED = {"view=busy": "timeline"};
 
-// What shows everything.
+// Shows everything.
 export const WHOLE = {kind: "all", time: "", idle: ""};
 
 // Parses "FROM..TO" as two numbers, the smaller first; null if it is invalid.
