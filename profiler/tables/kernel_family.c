@@ -116,7 +116,8 @@ static bool names_work(const char *word, size_t n, bool is_std)
 {
 	return has_part(word, n, "unctor") || has_part(word, n, "Kernel") ||
 	       has_part(word, n, "_kernel") || ends_with_part(word, n, "Op") ||
-	       ends_with_part(word, n, "Ops") || (is_std && n > 3 && memcmp(word, "array", n) != 0);
+	       ends_with_part(word, n, "Ops") ||
+	       (is_std && !(n == 5 && memcmp(word, "array", n) == 0));
 }
 
 /*
@@ -170,7 +171,8 @@ char *kernel_family(const char *name, enum kernel_family family)
 	if (!text)
 		return NULL;
 	strip(name, text);
-	add_work(name, text);
+	if (family != FAMILY_TEMPLATE)
+		add_work(name, text);
 	if (!has_letter(text))
 		memcpy(text, name, strlen(name) + 1);
 	if (family == FAMILY_NUMBERS && has_letter(text))

@@ -9,8 +9,8 @@
  *   by numbers    ampere_sgemm_128x64_tn           ampere_sgemm_64x64_tn
  *                 triton_poi_fused_add_0           triton_poi_fused_add_1
  *
- * In PyTorch's own kernels (at::native) template arguments that name what is computed are kept:
- * vectorized_elementwise_kernel<4, FillFunctor<int>, ...> is no variant of one with AddFunctor.
+ * In PyTorch's own kernels (at::native) FAMILY_WORK keeps template arguments that name what is
+ * computed: vectorized_elementwise_kernel<4, FillFunctor<int>, ...> is no variant of AddFunctor's.
  *
  * Names come from the target and may be any text.
  */
@@ -19,7 +19,8 @@
 
 enum kernel_family {
 	FAMILY_TEMPLATE, /* without template arguments, parameters and return type */
-	FAMILY_NUMBERS,  /* FAMILY_TEMPLATE with one '#' per number */
+	FAMILY_WORK,     /* FAMILY_TEMPLATE, and what PyTorch's own kernels compute */
+	FAMILY_NUMBERS,  /* FAMILY_WORK with one '#' per number */
 	KERNEL_FAMILIES
 };
 

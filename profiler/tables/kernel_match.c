@@ -133,6 +133,6 @@ bool kernel_matches_finish(struct kernel_matches *m)
 	for (uint32_t i = 0; i < m->count; i++)
 		m->list[i].is_matched =
 			m->list[i].is_on[SIDE_BEFORE] && m->list[i].is_on[SIDE_AFTER];
-	return match_by(m, FAMILY_TEMPLATE, MATCHED_BY_TEMPLATE) &&
+	return match_by(m, FAMILY_WORK, MATCHED_BY_TEMPLATE) &&
 	       match_by(m, FAMILY_NUMBERS, MATCHED_BY_NUMBERS);
 }

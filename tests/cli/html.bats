@@ -27,13 +27,14 @@ read_timeline()
 	node --input-type=module -e "
 		import {readFileSync} from 'node:fs';
 		import {unpackBytes, unpackProfile} from '$root/profiler/web/html/data.js';
-		import {makeTimelineBuilder} from '$root/profiler/web/html/timeline.js';
+		import {linkLaunches, makeTimelineBuilder} from '$root/profiler/web/html/timeline.js';
 		const text = readFileSync('$1', 'utf8');
 		const profile = await unpackProfile(text.match(/id=\"data\">([^<]*)</)[1]);
 		const builder = makeTimelineBuilder(profile, async () => {});
 		for (const [, part] of text.matchAll(/class=\"timeline\">([^<]*)</g))
 			builder.add(await unpackBytes(part));
 		const timeline = await builder.finish(), {spans} = timeline;
+		await linkLaunches(timeline, async () => {});
 		const ofKind = kind => Array.from(spans.kind, (k, i) => i).filter(i => spans.kind[i] === kind);
 		const ns = list => list.reduce((sum, i) => sum + spans.duration[i], 0);
 		console.log($2);"

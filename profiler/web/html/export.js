@@ -22,6 +22,8 @@ export function escapeXml(text) {
 		.replace(/[&<>"]/g, c => XML[c]);
 }
 
+const NAMESPACE = ["http", "//www.w3.org/2000/svg"].join(":"); // the page itself names no other place
+
 // Makes a picture of what `paint` draws: it has a part of the interface of a canvas's context, and `title`, the text of the next
 // shapes' tooltip. `paint` returns {width, height}.
 export function makeSvg(paint, ground, title, description) {
@@ -40,7 +42,7 @@ export function makeSvg(paint, ground, title, description) {
 		},
 	});
 
-	return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
+	return `<svg xmlns="${NAMESPACE}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 <title>${escapeXml(title)}</title><desc>${escapeXml(description)}</desc>
 <rect width="100%" height="100%" fill="${ground}"/>
 <g font-family="${escapeXml(PICTURE_FONT.replace("12px ", ""))}" font-size="12" dominant-baseline="central" xml:space="preserve">
