@@ -18,6 +18,22 @@ export function fact(label, value) {
 	return make("div", {}, make("dt", {text: label}), make("dd", {text: value}));
 }
 
+// Makes the list of facts, and at its end the buttons: [label, title, act].
+export function makeFacts(facts, actions) {
+	return make(
+		"dl",
+		{class: "facts"},
+		...facts,
+		make(
+			"div",
+			{class: "actions"},
+			...actions.map(([label, title, act]) =>
+				make("button", {type: "button", text: label, title, on: {click: act}}),
+			),
+		),
+	);
+}
+
 const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls", "GPU idle"];
 const COUNT_LABELS = ["samples", "operations", "", "calls", ""]; // a wait is split by what ran
 
@@ -79,17 +95,6 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 							.filter(text => text)
 							.join(" · "),
 		}),
-		make(
-			"dl",
-			{class: "facts"},
-			...facts,
-			make(
-				"div",
-				{class: "actions"},
-				...actions.map(([label, title, act]) =>
-					make("button", {type: "button", text: label, title, on: {click: act}}),
-				),
-			),
-		),
+		makeFacts(facts, actions),
 	);
 }

@@ -3,6 +3,7 @@
 import {clip, formatCount} from "./format.js";
 import {make, refill} from "./dom.js";
 import {BOX_COLOURS, PICTURE_FONT} from "./draw.js";
+import {nodeOfName} from "./tree.js";
 
 const LARGEST = 2e8; // characters of a file
 const NAME_CHARACTERS = 1000;
@@ -102,7 +103,7 @@ export function startExport(app, menu) {
 	};
 	const folded = () => {
 		const {state, tree, weights, profile} = app,
-			zoom = state.inverted ? 0 : app.nodeOf(state.zoom),
+			zoom = state.inverted ? 0 : nodeOfName(tree, weights, state.zoom),
 			frame = state.inverted && state.frame !== "" ? app.frameOf(state.frame) : -1;
 
 		return makeFolded(tree, weights, profile.frames.name, node => (frame >= 0 ? tree.frame[node] === frame : node === zoom));

@@ -98,7 +98,6 @@ export function makeFlameView(app) {
 				picked.prefix === prefix ? picked.node : -1,
 			);
 
-		// without kernels of the frame there is nothing above it either
 		upper.element.hidden = !isSandwich();
 		element.classList.toggle("sandwich", isSandwich());
 		fillTools();

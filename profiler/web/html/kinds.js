@@ -55,6 +55,10 @@ export function kindsOfFrames(frames) {
 	return frames.kind.map(number => kinds[number] ?? NUMBERS.get("mark"));
 }
 
+export function kindNamed(word) {
+	return KINDS[NUMBERS.get(word)];
+}
+
 export function isKind(kind, ...words) {
 	return words.includes(KINDS[kind].word);
 }

@@ -156,9 +156,6 @@ function startApp(profile) {
 		isPartOfTime: /^(-[cg]pu-only )?--time /.test(shownWith),
 		isDark: null,
 		colour: kind => (app.isDark() ? kind.dark : kind.light),
-		// Returns the node of a state's text, or the root.
-		nodeOf: text =>
-			/^\d+$/.test(text) && +text < app.tree.count && app.weights.total[+text] > 0 ? +text : 0,
 		frameOf: text => (/^\d+$/.test(text) && +text < profile.frames.count ? +text : 0),
 		spinning: profile.frames.name.indexOf("[spinning for GPU]"),
 		sums: () =>

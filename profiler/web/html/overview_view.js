@@ -4,10 +4,10 @@
 import {make, refill} from "./dom.js";
 import {clip, formatCount, formatShare, formatTime, plural} from "./format.js";
 import {ROW_CPU, ROW_GPU} from "./data.js";
-import {KINDS, isKind} from "./kinds.js";
+import {KINDS, isKind, kindNamed} from "./kinds.js";
 import {DEFAULTS, formatRange, parseRange} from "./state.js";
 import {rowsThatPass} from "./tree.js";
-import {tableGpuWork, tableInnermost, tableOnCpu} from "./tables.js";
+import {sumTime, tableGpuWork, tableInnermost, tableOnCpu} from "./tables.js";
 import {busyColumns} from "./busy.js";
 import {makeMeasure} from "./slices.js";
 import {prepareCanvas} from "./draw.js";
@@ -20,8 +20,6 @@ const FINDINGS = 6, // besides the verdict
 
 // Kinds of frames whose colours stand for what a GPU did, by word of the table gpu_time; others are idle.
 const USE_KINDS = {computing: "gpu", exposed_copies: "copy"};
-
-const kindOf = word => KINDS.find(kind => kind.word === word);
 
 // Reads a table of the profile: a list of objects by label, empty if there is none.
 export function readFigure(profile, key) {
@@ -94,7 +92,7 @@ export function makeOverview(app) {
 			all = present.reduce((sum, use) => sum + use[part], 0);
 		const swatch = (element, i) => {
 			const word = USE_KINDS[present[i].Use],
-				colour = app.colour(kindOf(word ?? "idle"));
+				colour = app.colour(kindNamed(word ?? "idle"));
 
 			// what is idle differs in density
 			element.style.background = word
@@ -168,7 +166,7 @@ export function makeOverview(app) {
 			{start} = profile.steps,
 			step = Math.ceil(start.length / STEPS_DRAWN);
 
-		context.fillStyle = app.colour(kindOf("gpu"));
+		context.fillStyle = app.colour(kindNamed("gpu"));
 		columns.forEach((share, x) => {
 			const height = share > 0 ? Math.max(share * (STRIP_HEIGHT - 6), 1) : 0;
 
@@ -302,9 +300,8 @@ export function makeOverview(app) {
 		const {shown, tree, kinds, state} = app,
 			gpu = rowsThatPass(shown, state, [ROW_GPU]),
 			cpu = rowsThatPass(shown, state, [ROW_CPU]),
-			ofRows = passes => shown.rows.ns.reduce((sum, ns, i) => sum + (passes[i] ? ns : 0), 0),
-			gpuNs = ofRows(gpu),
-			cpuNs = ofRows(cpu);
+			gpuNs = sumTime(shown, gpu),
+			cpuNs = sumTime(shown, cpu);
 		const innermost = word => tableInnermost(shown, tree, gpu, frame => isKind(kinds[frame], word));
 
 		return [

@@ -8,7 +8,7 @@ import {KINDS, isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
 import {isFiltered, placeOfFrame} from "./details.js";
 import {TABLE_GROUPS, TABLE_LABELS, describeFigures} from "./figures.js";
-import {tableFunctions, tableGpuWork, tableStreams, tableThreads} from "./tables.js";
+import {sumTime, tableFunctions, tableGpuWork, tableStreams, tableThreads} from "./tables.js";
 
 const ROWS_AT_ONCE = 200,
 	CELL_LENGTH = 400,
@@ -59,11 +59,7 @@ export function makeTableView(app) {
 	const text = (key, label, value = row => String(row[key])) => ({key, label, isText: true, value, text: value});
 	const nameOf = ({frame}) => (isKind(app.kinds[frame], "gpu") ? app.labels[frame] : frames.name[frame]);
 	const name = (label, value = nameOf) => ({...text("name", label, value), isName: true});
-	const gpuTime = () => {
-		const {rows} = app.shown;
-
-		return rows.ns.reduce((sum, ns, i) => sum + (app.passes[i] && rows.kind[i] === ROW_GPU ? ns : 0), 0);
-	};
+	const gpuTime = () => sumTime(app.shown, app.passes, ROW_GPU);
 	const gpuWork = kind => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, kind),
 		{content} = app;
 	const TABLES = app.difference?.makeTables(name, text) ?? {

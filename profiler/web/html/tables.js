@@ -88,6 +88,11 @@ function workNode(tree, kinds, node) {
 
 const SUM_OF_KIND = ["cpu", "gpu", "wait", "wait", null];
 
+// Returns the time of all rows that pass; of one kind, if that is given.
+export function sumTime({rows}, passes, kind = null) {
+	return rows.ns.reduce((sum, ns, i) => sum + (passes[i] && (kind === null || rows.kind[i] === kind) ? ns : 0), 0);
+}
+
 // Sums up the rows that pass, by what `keyOf` returns for a row; null for none. `describe` returns
 // what a sum begins with. Idle time is of a device, not of a thread.
 function sumRows({rows}, passes, keyOf, describe) {

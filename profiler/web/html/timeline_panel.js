@@ -4,7 +4,7 @@ import {copyText, make, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatRate, formatShare, formatTime, plural} from "./format.js";
 import {KINDS} from "./kinds.js";
 import {placesThatPass} from "./tree.js";
-import {fact, placeOfFrame} from "./details.js";
+import {fact, makeFacts, placeOfFrame} from "./details.js";
 import {formatRange, parseRange} from "./state.js";
 import {SPAN_CALL, SPAN_LAUNCH, SPAN_WAIT, operationsOf} from "./timeline.js";
 import {formatTick} from "./spans.js";
@@ -50,18 +50,7 @@ export function makeTimelinePanel(app, element, view) {
 			element,
 			make("div", {class: "name"}, swatch, name),
 			make("div", {class: "where", text: where.filter(text => text).join(" · ")}),
-			make(
-				"dl",
-				{class: "facts"},
-				...facts,
-				make(
-					"div",
-					{class: "actions"},
-					...actions.map(([label, title, act]) =>
-						make("button", {type: "button", text: label, title, on: {click: act}}),
-					),
-				),
-			),
+			makeFacts(facts, actions),
 			more,
 		);
 	}

@@ -2,7 +2,7 @@
 // Shows the timeline: what ran when, from the whole run down to single kernels.
 import {make} from "./dom.js";
 import {clip, formatCount, formatTime, plural} from "./format.js";
-import {KINDS} from "./kinds.js";
+import {KINDS, kindNamed} from "./kinds.js";
 import {cutName} from "./names.js";
 import {placesThatPass} from "./tree.js";
 import {
@@ -15,7 +15,7 @@ import {
 	shiftColour,
 	textOn,
 } from "./draw.js";
-import {formatRange, parseRange} from "./state.js";
+import {DEFAULTS, formatRange, parseRange} from "./state.js";
 import {SPAN_LAUNCH, operationsOf} from "./timeline.js";
 import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep} from "./spans.js";
 import {busyColumns} from "./busy.js";
@@ -249,7 +249,7 @@ export function makeTimelineView(app) {
 	// Waits have the colour of waits, not that of their call.
 	const colourIn = (lane, frame) => {
 		if (lane.track.type !== "waits") return colourOf(frame);
-		const fill = app.colour(KINDS.find(kind => kind.word === "wait"));
+		const fill = app.colour(kindNamed("wait"));
 
 		return {fill, text: textOn(fill)};
 	};
@@ -266,7 +266,7 @@ export function makeTimelineView(app) {
 
 		context.fillStyle = look.raised;
 		context.fillRect(left, y, plotWidth(), box);
-		context.fillStyle = app.colour(KINDS.find(kind => kind.word === "gpu"));
+		context.fillStyle = app.colour(kindNamed("gpu"));
 		const columns = busyColumns(measure, from, to, Math.floor(plotWidth()));
 
 		for (let x = 0, end; x < columns.length; x = end) {
@@ -534,11 +534,7 @@ export function makeTimelineView(app) {
 		context.fillStyle = now.raised;
 		context.fillRect(left, 3, plot, OVERVIEW - 6);
 		context.fillStyle = app.colour(
-			KINDS.find(
-				kind =>
-					kind.word ===
-					(timeline.tracks.some(track => track.type === "gpu") ? "gpu" : "native"),
-			),
+			kindNamed(timeline.tracks.some(track => track.type === "gpu") ? "gpu" : "native"),
 		);
 		const tall = (OVERVIEW - 8) / Math.max(overview.strips.length, 1);
 

@@ -126,6 +126,11 @@ function compareLayers(isLayer, a, b, order) {
 	return one && other ? order : other - one;
 }
 
+// Returns the node of a text in the address, or the root.
+export function nodeOfName({count}, {total}, name) {
+	return /^\d+$/.test(name) && +name < count && total[+name] > 0 ? +name : 0;
+}
+
 // Returns the picture's order: callers around callees. Children with time are in order: layers of a
 // model (`isLayer` by frame) as they ran, then the largest first; or by `rank` of their frames.
 // `start` is where a node begins, in ns.
@@ -167,7 +172,7 @@ export function makeCallees(tree, weights, rank, isLayer = null) {
 		children: node => sorted.subarray(first[node], end[node]),
 		levelsBelow: node => height[node],
 		nameOf: node => (node === 0 ? "" : String(node)),
-		nodeOf: name => (/^\d+$/.test(name) && +name < count && total[+name] > 0 ? +name : 0),
+		nodeOf: name => nodeOfName(tree, weights, name),
 	};
 }
 
