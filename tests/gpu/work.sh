@@ -203,6 +203,7 @@ check_devices() {
 		skip "several GPUs" "there is one here"
 		return
 	fi
+	check_visible
 	strict devices --by device "$bin/gpu_work_gpu" $((2 * gpus)) 4 10 200 50 fork
 	check_counts devices
 	check "devices: at the roots" "$(seq -f 'GPU %g' -s ' ' 0 $((gpus - 1)))" "$(roots devices)"
@@ -230,6 +231,56 @@ check_devices() {
 				"$(ns_of torchrun "^GPU $i;.*;reduce_step .*nccl") > 0.9 * $(ns_of torchrun "^GPU $i;.*GPU_Kernel.*nccl")"
 		done
 	fi
+}
+
+# visible NAME GPU...: a process for each of these values of CUDA_VISIBLE_DEVICES; every process has its GPU as number 0,
+# and UUIDs tell them apart in every output
+visible() {
+	local name=$1 uuid file
+	local each='for gpu in "$@"; do CUDA_VISIBLE_DEVICES=$gpu "$0" 1000 & done; wait'
+
+	shift
+	strict "$name" --by device -o "$out/$name.json" -o "$out/$name.html" -o "$out/$name.svg" -o "$out/$name.md" \
+		-o "$out/$name.perfetto-trace" -o "$out/$name.trace.json" -o "$out/$name.pb.gz" -o "$out/$name.speedscope.json" \
+		-o "$out/$name.profile" --prometheus "$out/$name.prom" -- bash -c "$each" "$bin/launches_gpu" "$@"
+	check "$name: at the roots" "$(first_two_uuids | cut -c 1-8 | sort | sed 's/.*/GPU 0 (&)/' | paste -sd ' ')" "$(roots "$name")"
+	gzip -dkf "$out/$name.pb.gz"
+	while read -r uuid; do
+		check "$name: kernels of GPU-${uuid%%-*} in JSON" 1000 "$(python3 -c 'import json, sys
+print(sum(r["operations"] for r in json.load(open(sys.argv[1]))["gpu_work"] if r["uuid"] == "GPU-" + sys.argv[2]))' "$out/$name.json" "$uuid")"
+		check "$name: kernels of GPU-${uuid%%-*} in Prometheus" 1000 \
+			"$(awk -v u="uuid=\"GPU-$uuid\"" '/^profile_kernel_duration_seconds_count/ && index($0, u) { n += $NF }
+				END { printf "%d", n }' "$out/$name.prom")"
+		for file in log svg md perfetto-trace trace.json pb speedscope.json; do
+			check_true "$name: GPU-${uuid%%-*} in $file" '' "$(grep -acF "${uuid%%-*}" "$out/$name.$file") > 0"
+		done
+		check "$name: --device ${uuid%%-*} of the capture" 1 \
+			"$("$profile" -q --from "$out/$name.profile" --device "${uuid%%-*}" --by device --unit ns -o - | cut -d ';' -f 1 | sort -u |
+				grep -cF "${uuid%%-*}")"
+	done < <(first_two_uuids)
+}
+
+first_two_uuids() {
+	nvidia-smi --query-gpu=uuid --format=csv,noheader | head -2 | sed 's/^GPU-//'
+}
+
+check_visible() {
+	local gpu uuids
+	mapfile -t uuids < <(nvidia-smi --query-gpu=uuid --format=csv,noheader)
+	visible visible_numbers 0 1
+	visible visible_uuids "${uuids[0]}" "${uuids[1]}"
+	# a capture of each, merged
+	for gpu in 0 1; do
+		RANK=$gpu WORLD_SIZE=2 CUDA_VISIBLE_DEVICES=$gpu strict "visible_$gpu" -o "$out/visible.$gpu.profile" "$bin/launches_gpu" 1000
+	done
+	"$profile" -q --strict --from "$out"/visible.[01].profile --by device --unit ns -o "$out/visible_merged.folded"
+	check "visible: merged, --strict" 0 $?
+	check "visible: merged, at the roots" "$(first_two_uuids | cut -c 1-8 | sort | sed 's/.*/GPU 0 (&)/' | paste -sd ' ')" \
+		"$(roots visible_merged)"
+	strict visible_counters --counters sm__cycles_elapsed.max -o "$out/visible_counters.json" -- \
+		bash -c 'for gpu in 0 1; do CUDA_VISIBLE_DEVICES=$gpu "$0" 20 & done; wait' "$bin/launches_gpu"
+	check_true "visible: counters of two processes' GPUs" "$(grep -c '"sm__cycles_elapsed.max"' "$out/visible_counters.json")" \
+		"$(grep -o '"measured": *[0-9]*' "$out/visible_counters.json" | awk -F: '{ n += $2 } END { print n + 0 }') > 0"
 }
 
 # Under the MPS server a process does not have the GPU to itself: CUPTI says so of its contexts.
