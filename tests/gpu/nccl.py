@@ -5,7 +5,7 @@ usage: nccl.py run FILE                       runs them as RANK of WORLD_SIZE; w
        nccl.py compare FILE ANSWER            compares that with an answer to `--query collectives`,
                                               prints "right expected"; wrong ones go to stderr
        nccl.py bandwidth FILE ANSWER          prints lines "operation bus|algorithm own_GB/s answered_GB/s" of large ones
-       nccl.py train ddp|fsdp|fsdp2 FILE      trains a model as RANK of WORLD_SIZE; writes the median step to FILE
+       nccl.py train ddp|fsdp|fsdp2 FILE STEPS trains a model as RANK of WORLD_SIZE; writes the median step to FILE
        nccl.py log LOG ANSWER FOLDED          compares NCCL's own log with an answer, prints "right all" of kinds of calls
                                               and "right all" of communicators
 
@@ -253,8 +253,8 @@ def log(path, answer, folded):
     print(right, len(set(logged) | set(answered)), len(shown & ids), len(shown | ids))
 
 
-def train(how, path, steps=60):
-    """Trains under DDP or FSDP; writes the median step in ms."""
+def train(how, path, steps="60"):
+    """Trains under DDP or FSDP; writes the median step of the second half in ms."""
     import time
 
     import torch
@@ -283,15 +283,16 @@ def train(how, path, steps=60):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     numbers = torch.randn(1024, 2048, device="cuda")
     times = []
-    for _ in range(steps):
+    for _ in range(int(steps)):
         start = time.perf_counter()
         optimizer.zero_grad()
         model(numbers).square().mean().backward()
         optimizer.step()
         torch.cuda.synchronize()
         times.append((time.perf_counter() - start) * 1e3)
+    times = sorted(times[len(times) // 2 :])
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"world": world, "ms": round(sorted(times[5:])[len(times[5:]) // 2], 2)}, file)
+        json.dump({"world": world, "ms": round(times[len(times) // 2], 2)}, file)
     dist.destroy_process_group()
 
 
