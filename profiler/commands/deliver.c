@@ -13,6 +13,7 @@
 #include "profiler/commands/compare.h"
 #include "profiler/commands/open_outputs.h"
 #include "profiler/commands/push.h"
+#include "profiler/commands/push_queue.h"
 #include "profiler/commands/slow_steps.h"
 #include "profiler/findings/findings.h"
 #include "profiler/formats/spans.h"
@@ -598,7 +599,11 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (span_export_send(spans, log, result_for(&otlp_json_writer, &d), &lost_spans) != 0 &&
 	    !status)
 		status = EXIT_PROFILER_FAILED;
-	not_pushed = push_result(log, o, helper, session, result_for(&pprof_writer, &d));
+	if (o->run.every)
+		not_pushed = push_queue_send(log, o, helper, result_for(&pprof_writer, &d),
+					     session != NULL);
+	else
+		not_pushed = push_result(log, o, helper, session, result_for(&pprof_writer, &d));
 	/* a command's exit status does not depend on profile engines */
 	if (not_pushed && o->command == COMMAND_FROM)
 		status = EXIT_PROFILER_FAILED;

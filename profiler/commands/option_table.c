@@ -108,6 +108,13 @@ const struct option_entry option_table[] = {
 	      "At the end, and at each snapshot (kill -USR2, --control), the files have what began "
 	      "in the last TIME before that moment. The run may take days: 256 MiB are kept at "
 	      "most; if they hold less than TIME, a message says how long.")},
+	{OPTION(OPT_EVERY, "every", TOPIC_CAPTURES), .take = take_every,
+	 TAKES(ARGUMENT_TEXT, "TIME", NULL), .is_of_run = true,
+	 HELP("write a result every TIME, for as long as the run lasts",
+	      "Each has what began since the one before; together they have all of the run. With "
+	      "%t in its name a file has its time: -o prof-%t.html; else a number: prof.1.html. "
+	      "--push sends each, and keeps what an engine does not take. Memory does not grow: "
+	      "256 MiB are kept at most, and a result is early if they are full.")},
 	{OPTION(OPT_CONTROL, "control", TOPIC_CAPTURES), SET(set_text_once, run.control),
 	 TAKES(ARGUMENT_FILE, "FIFO", NULL), .is_of_run = true,
 	 HELP("read start, snapshot, query and stop from a FIFO",

@@ -147,16 +147,20 @@ bool set_pattern_once(struct parsed_options *o, const struct option_entry *e, co
 
 /* ---- outputs ---- */
 
-/* Expands the % sequences in the name of an output. Returns NULL after printing what is wrong. */
+/*
+ * Expands the % sequences in the name of an output. Returns NULL after printing what is wrong.
+ * `time_at`: as for output_name.
+ */
 static const char *name_of_output(struct parsed_options *o, const struct option_entry *e,
-				  const char *pattern)
+				  const char *pattern, uint32_t *time_at)
 {
 	char error[OUTPUT_NAME_ERROR_BYTES], shown[OPTION_SHOWN_BYTES];
 	char *name;
 
 	if (!strchr(pattern, '%'))
 		return pattern;
-	name = o->options.name_count < OPTIONS_NAMES_MAX ? output_name(pattern, error) : NULL;
+	name = o->options.name_count < OPTIONS_NAMES_MAX ? output_name(pattern, time_at, error)
+							 : NULL;
 	if (name)
 		o->options.names[o->options.name_count++] = name;
 	else if (o->options.name_count < OPTIONS_NAMES_MAX)
@@ -174,7 +178,7 @@ bool set_output(struct parsed_options *o, const struct option_entry *e, const ch
 		return option_complain("-o needs a file name, or - for stdout");
 	if (!has_room(o->options.output_count, OUTPUTS_MAX, "-o"))
 		return false;
-	path = name_of_output(o, e, text);
+	path = name_of_output(o, e, text, &o->options.outputs[o->options.output_count].time_at);
 	if (path)
 		o->options.outputs[o->options.output_count++].path = path;
 	return path;
@@ -202,14 +206,14 @@ bool set_prometheus(struct parsed_options *o, const struct option_entry *e, cons
 {
 	if (!text[0] || strcmp(text, "-") == 0)
 		return option_complain("--prometheus needs a file");
-	o->run.prometheus = name_of_output(o, e, text);
+	o->run.prometheus = name_of_output(o, e, text, NULL);
 	o->run.measure.errors = true;
 	return o->run.prometheus;
 }
 
 bool set_record(struct parsed_options *o, const struct option_entry *e, const char *text)
 {
-	o->run.record = name_of_output(o, e, text);
+	o->run.record = name_of_output(o, e, text, NULL);
 	return o->run.record;
 }
 
@@ -233,7 +237,7 @@ bool set_spans(struct parsed_options *o, const struct option_entry *e, const cha
 	}
 	if (!has_room(o->options.span_file_count, OUTPUTS_MAX, "--otlp"))
 		return false;
-	text = name_of_output(o, e, text);
+	text = name_of_output(o, e, text, NULL);
 	if (text)
 		o->options.span_files[o->options.span_file_count++] = text;
 	return text;
@@ -384,6 +388,15 @@ bool take_last(struct parsed_options *o, const char *text)
 {
 	o->run.last = text;
 	return set_length("--last", text, &o->run.measure.last_ns);
+}
+
+bool take_every(struct parsed_options *o, const char *text)
+{
+	o->run.every = text;
+	if (!set_length("--every", text, &o->run.measure.last_ns))
+		return false;
+	return o->run.measure.last_ns >= EVERY_LEAST_NS ||
+	       option_complain("--every takes at least one second, not '%s'", text);
 }
 
 /* Adds a range. The separator of names is a control character, so names must have none. */

@@ -145,10 +145,11 @@ static bool choose_format(struct output_choice *output)
 static bool choose_formats(struct parsed_options *p)
 {
 	bool is_for_less =
-		p->from.count &&
-		(p->options.report || p->options.slow_steps || p->options.baselines.count > 0 ||
-		 p->options.span_file_count > 0 || p->options.span_server ||
-		 p->options.push_count > 0 || p->options.query.question);
+		(p->run.every && p->options.push_count > 0) ||
+		(p->from.count &&
+		 (p->options.report || p->options.slow_steps || p->options.baselines.count > 0 ||
+		  p->options.span_file_count > 0 || p->options.span_server ||
+		  p->options.push_count > 0 || p->options.query.question));
 
 	/* a report, spans, a push or a comparison of a capture needs no other file */
 	if (p->options.output_count == 0 && !p->is_diff && !is_for_less)
@@ -163,9 +164,10 @@ static bool choose_formats(struct parsed_options *p)
 		return option_complain("at most %d -o and --otlp together", OUTPUTS_MAX);
 	for (uint32_t i = 0; i < p->options.span_file_count; i++)
 		p->options.outputs[p->options.output_count++] = (struct output_choice){
-			p->options.span_files[i], has_suffix(p->options.span_files[i], ".pb")
-							  ? &otlp_protobuf_writer
-							  : &otlp_json_writer};
+			p->options.span_files[i],
+			has_suffix(p->options.span_files[i], ".pb") ? &otlp_protobuf_writer
+								    : &otlp_json_writer,
+			0};
 	return true;
 }
 
@@ -514,6 +516,12 @@ static enum command check_run(struct parsed_options *p, int argc, char **argv)
 	}
 	if (!option_rules_check(p, RULES_OF_RUN))
 		return refused();
+	for (uint32_t i = 0; i < p->options.output_count && !p->run.every; i++)
+		if (p->options.outputs[i].time_at) {
+			option_complain("%%t in '%s' is the time of a result: for --every",
+					p->options.outputs[i].path);
+			return refused();
+		}
 	if (!attach && optind >= argc) {
 		complain_no_command(argc, argv);
 		return refused();

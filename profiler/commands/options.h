@@ -58,12 +58,14 @@ enum command {
 	COMMAND_WRONG, /* explained on stderr, or no arguments at all; exit 125 */
 };
 
+#define EVERY_LEAST_NS UINT64_C(1000000000) /* --every; names with %t differ by the second */
+
 /* Options of COMMAND_RUN and COMMAND_ATTACH. */
 struct run_options {
 	struct measure measure;                       /* but for `devices` and `launch_shapes` */
 	char ranges[MEASURE_RANGES_BYTES];            /* --range; `measure.ranges` points here */
 	struct counter_request counters;              /* --counters */
-	const char *delay, *duration, *last;          /* as given; NULL if not given */
+	const char *delay, *duration, *last, *every;  /* as given; NULL if not given */
 	enum launch_stacks launch_stacks;             /* never AUTO */
 	const char *injection_lib;                    /* NULL for the embedded library */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */

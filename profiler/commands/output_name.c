@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "profiler/base/host_name.h"
 #include "profiler/base/job_rank.h"
@@ -56,7 +57,20 @@ static bool put_host(FILE *out, char error[OUTPUT_NAME_ERROR_BYTES])
 	return ok;
 }
 
-static bool put(FILE *out, char letter, const char *pattern, char error[OUTPUT_NAME_ERROR_BYTES])
+/* Keeps the %t. */
+static bool put_time(FILE *out, uint32_t *time_at, char error[OUTPUT_NAME_ERROR_BYTES])
+{
+	long offset = ftell(out);
+
+	if (!time_at || *time_at || offset < 0)
+		return refuse(error, "%%t is the time of a result, which -o may have once");
+	*time_at = (uint32_t)offset + 1;
+	fputs("%t", out);
+	return true;
+}
+
+static bool put(FILE *out, char letter, const char *pattern, uint32_t *time_at,
+		char error[OUTPUT_NAME_ERROR_BYTES])
 {
 	switch (letter) {
 	case 'r':
@@ -66,18 +80,20 @@ static bool put(FILE *out, char letter, const char *pattern, char error[OUTPUT_N
 	case 'p':
 		fprintf(out, "%ld", (long)getpid());
 		return true;
+	case 't':
+		return put_time(out, time_at, error);
 	case '%':
 		fputc('%', out);
 		return true;
 	default:
 		return refuse(error,
-			      "names may have %%r (rank), %%h (host), %%p (pid) and %%%% (a "
-			      "percent sign), not '%%%.*s' as in '%s'",
+			      "names may have %%r (rank), %%h (host), %%p (pid), %%t (time, with "
+			      "--every) and %%%% (a percent sign), not '%%%.*s' as in '%s'",
 			      letter != '\0', &letter, pattern);
 	}
 }
 
-char *output_name(const char *pattern, char error[OUTPUT_NAME_ERROR_BYTES])
+char *output_name(const char *pattern, uint32_t *time_at, char error[OUTPUT_NAME_ERROR_BYTES])
 {
 	char *name = NULL;
 	size_t size;
@@ -89,7 +105,7 @@ char *output_name(const char *pattern, char error[OUTPUT_NAME_ERROR_BYTES])
 	for (const char *c = pattern; ok && *c; c++) {
 		if (*c != '%')
 			fputc(*c, out);
-		else if ((ok = put(out, c[1], pattern, error)))
+		else if ((ok = put(out, c[1], pattern, time_at, error)))
 			c++;
 	}
 	if (out && fclose(out) != 0 && ok)
@@ -98,4 +114,17 @@ char *output_name(const char *pattern, char error[OUTPUT_NAME_ERROR_BYTES])
 		return name;
 	free(name);
 	return NULL;
+}
+
+char *output_name_at(const char *name, uint32_t time_at, uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / 1000000000u);
+	char text[OUTPUT_NAME_TIME_BYTES] = "", *named;
+	struct tm utc;
+
+	if (gmtime_r(&seconds, &utc))
+		strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &utc);
+	if (asprintf(&named, "%.*s%s%s", (int)time_at - 1, name, text, name + time_at + 1) < 0)
+		return NULL;
+	return named;
 }

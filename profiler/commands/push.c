@@ -16,14 +16,16 @@
 /* A --push in progress. */
 struct push {
 	const struct engine *engine;
-	char *address, *query;
+	char *address;
 	struct http_post *post; /* NULL after a failure */
 	bool is_sent;
 };
 
-/* Opens the connection to an engine. Returns false after logging the reason. */
+/*
+ * Opens the connection to an engine. `query` may be NULL. Returns false after logging the reason.
+ */
 static bool open_push(struct push *p, struct log *log, const struct helper *helper, const char *url,
-		      const struct engine_profile *profile)
+		      const char *query)
 {
 	struct http_post_options options = {.target.headers = getenv(TARGET_ENVIRONMENT_SECRET)};
 	char why[HTTP_WHY_BYTES] = "";
@@ -38,12 +40,9 @@ static bool open_push(struct push *p, struct log *log, const struct helper *help
 	options.target.content_type = p->engine->content_type;
 	options.target.request_ms = PUSH_TIMEOUT_MS; /* long enough for a large profile */
 	options.target.is_compressed = p->engine->is_compressed;
+	options.target.query = query;
 	options.queue_bytes = SIZE_MAX;
 	options.accepts = p->engine->accepts;
-	if (profile && p->engine->query) {
-		p->query = p->engine->query(profile);
-		options.target.query = p->query;
-	}
 	p->post = http_post_new(&options, why);
 	return p->post || log_error(log, "--push: %s", why);
 }
@@ -51,7 +50,6 @@ static bool open_push(struct push *p, struct log *log, const struct helper *help
 static void release(struct push *p)
 {
 	free(p->address);
-	free(p->query);
 }
 
 /* ---- before the run ---- */
@@ -77,22 +75,70 @@ bool push_check(struct log *log, const struct options *o, const struct identity 
 
 /* ---- after it ---- */
 
-/* Encodes and queues the profile. Returns false after logging the reason. */
-static bool send(struct push *p, struct log *log, const struct engine_profile *profile)
+void push_body_release(struct push_body *body)
 {
-	char *body = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&body, &size);
-	int err = out ? p->engine->write(profile, out) : -ENOMEM;
+	free(body->query);
+	free(body->bytes);
+	*body = (struct push_body){NULL};
+}
 
+bool push_encode(struct log *log, const char *url, const struct engine_profile *profile,
+		 struct push_body *body)
+{
+	char *address;
+	const char *wrong;
+	const struct engine *engine = engine_find(url, &address, &wrong);
+	FILE *out = open_memstream(&body->bytes, &body->size);
+	int err = out && engine ? engine->write(profile, out) : -ENOMEM;
+
+	body->query = engine && engine->query ? engine->query(profile) : NULL;
 	if (out && fclose(out) != 0 && !err)
 		err = -ENOMEM;
-	if (err) {
-		free(body);
-		return log_error(log, "--push: %s", strerror(-err));
+	if (!err && engine->query && !body->query)
+		err = -ENOMEM;
+	free(address);
+	if (!err)
+		return true;
+	push_body_release(body);
+	return log_error(log, "--push: %s", strerror(-err));
+}
+
+/* Encodes and queues the profile. Returns false after logging the reason. */
+static bool send(struct push *p, struct log *log, const struct helper *helper, const char *url,
+		 const struct engine_profile *profile)
+{
+	struct push_body body = {NULL};
+	bool is_good =
+		push_encode(log, url, profile, &body) && open_push(p, log, helper, url, body.query);
+
+	if (is_good) {
+		http_post_send(p->post, body.bytes, body.size, 1);
+		body.bytes = NULL;
 	}
-	http_post_send(p->post, body, size, 1);
-	return true;
+	push_body_release(&body);
+	return is_good;
+}
+
+bool push_send(struct log *log, const struct helper *helper, const char *url,
+	       const struct push_body *body, int64_t limit_ms, char why[HTTP_WHY_BYTES])
+{
+	struct push p = {.engine = NULL};
+	struct http_post_stats stats = {.sent = {0}};
+	char *copy = malloc(body->size + 1);
+
+	snprintf(why, HTTP_WHY_BYTES, "out of memory");
+	if (copy && open_push(&p, log, helper, url, body->query)) {
+		memcpy(copy, body->bytes, body->size);
+		http_post_send(p.post, copy, body->size, 1);
+		copy = NULL;
+		http_post_limit(p.post, limit_ms);
+		http_post_wait(p.post, 0, limit_ms, NULL, NULL);
+		http_post_finish(p.post, 0, &stats);
+		snprintf(why, HTTP_WHY_BYTES, "%s", stats.why);
+	}
+	free(copy);
+	release(&p);
+	return stats.sent.requests;
 }
 
 /* Waiting for all engines. */
@@ -162,8 +208,7 @@ uint32_t push_result(struct log *log, const struct options *o, const struct help
 		session_begin_sending(session);
 	engine_service(result, getenv("OTEL_SERVICE_NAME"), service);
 	for (uint32_t i = 0; i < o->push_count; i++)
-		pushes[i].is_sent = open_push(&pushes[i], log, helper, o->pushes[i], &profile) &&
-				    send(&pushes[i], log, &profile);
+		pushes[i].is_sent = send(&pushes[i], log, helper, o->pushes[i], &profile);
 	deadline = monotonic_ms() + PUSH_TIMEOUT_MS;
 	for (uint32_t i = 0; i < o->push_count; i++)
 		if (pushes[i].is_sent)

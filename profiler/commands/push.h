@@ -17,6 +17,8 @@
 #include "profiler/run/helper.h"
 #include "profiler/run/identity.h"
 #include "profiler/run/session.h"
+#include "profiler/send/engine.h"
+#include "profiler/send/http_channel.h"
 
 #define PUSH_TIMEOUT_MS 30000 /* for all engines together */
 
@@ -34,5 +36,25 @@ bool push_check(struct log *log, const struct options *options, const struct ide
  */
 uint32_t push_result(struct log *log, const struct options *options, const struct helper *helper,
 		     struct session *session, const struct result *result);
+
+/* A profile in the form of an engine. Zero-initialise; push_body_release frees the members. */
+struct push_body {
+	char *query; /* query of the URL; NULL: none */
+	char *bytes;
+	size_t size;
+};
+
+void push_body_release(struct push_body *body);
+
+/* Encodes a profile for the engine of a URL. Returns false after logging the reason. */
+bool push_encode(struct log *log, const char *url, const struct engine_profile *profile,
+		 struct push_body *body);
+
+/*
+ * Sends a body, and waits up to `limit_ms` for the answer. Returns true if the engine took it, else
+ * sets `why`, which begins with the server.
+ */
+bool push_send(struct log *log, const struct helper *helper, const char *url,
+	       const struct push_body *body, int64_t limit_ms, char why[HTTP_WHY_BYTES]);
 
 #endif

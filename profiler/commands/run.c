@@ -18,6 +18,7 @@
 #include "profiler/commands/live.h"
 #include "profiler/commands/metrics_file.h"
 #include "profiler/commands/opener.h"
+#include "profiler/commands/push_queue.h"
 #include "profiler/commands/services.h"
 #include "profiler/commands/snapshot.h"
 #include "profiler/shape/result_naming.h"
@@ -47,7 +48,9 @@ struct run {
 	struct helper helper;        /* with --otlp or --push */
 	struct control control;      /* with --control */
 	struct snapshots snapshots;
-	struct session *session; /* NULL until the session runs */
+	struct options named;               /* --every: those of the last result */
+	uint64_t turn_from_ns, turn_end_ns; /* --every: the current result; 0: not begun */
+	struct session *session;            /* NULL until the session runs */
 	char *command, *folder,
 		*host; /* strings of the totals; NULL until describe(), or if unknown */
 };
@@ -74,6 +77,7 @@ static struct session_options session_options(const struct options *o)
 		.is_controlled = o->run.control != NULL,
 		.watches_load = o->run.live,
 		.keeps_metrics = o->run.prometheus != NULL,
+		.takes_turns = o->run.every != NULL,
 	};
 }
 
@@ -138,6 +142,7 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 	} parts[] = {{"--delay", delay},
 		     {"-d", duration},
 		     {"--last", o->run.last},
+		     {"--every", o->run.every},
 		     {"--range", o->run.ranges[0] ? ranges : NULL}};
 
 	text[0] = '\0';
@@ -193,9 +198,10 @@ static bool finish_timeline(struct run *r, struct ledger *ledger)
 }
 
 /*
- * Writes the summary and the outputs of a run that ended with `status`. Returns the exit status.
+ * Writes the summary and the outputs of a run that ended with `status`. `is_copy`: the run goes on
+ * in another process, which gets the signals. Returns the exit status.
  */
-static int finish(struct run *r, struct session *session, int status)
+static int finish(struct run *r, struct session *session, int status, bool is_copy)
 {
 	const struct options *o = r->options;
 	struct naming_options naming = {
@@ -240,8 +246,8 @@ static int finish(struct run *r, struct session *session, int status)
 	result = result_new(&collected, &naming, &totals);
 	if (!result)
 		return log_failure(&r->log, "out of memory");
-	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, &r->helper, session,
-			 result, collected.memory, &ending);
+	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, &r->helper,
+			 is_copy ? NULL : session, result, collected.memory, &ending);
 	result_free(result);
 	if (o->run.record)
 		log_line(
@@ -342,7 +348,7 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 	if ((!r->timeline || timeline_part(r->timeline, folder) == 0) &&
 	    (!r->idle_store || timeline_part(r->idle_store, folder) == 0)) {
 		session_complete_copy(r->session, until_ns);
-		status = finish(r, r->session, 0);
+		status = finish(r, r->session, 0, true);
 	} else {
 		cannot_create_in(r, folder);
 	}
@@ -350,14 +356,29 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 	return status;
 }
 
+/* Begins the next result of --every. */
+static void end_turn(struct run *r, uint64_t until_ns)
+{
+	session_take(r->session, until_ns);
+	r->turn_from_ns = until_ns;
+	if (until_ns >= r->turn_end_ns)
+		r->turn_end_ns += r->options->run.measure.last_ns;
+}
+
 static void take_snapshot(struct run *r, uint64_t until_ns)
 {
-	int result = snapshot_start(&r->snapshots);
+	const struct totals totals = session_totals(r->session);
+	int result;
 
+	push_queue_prepare(r->options);
+	r->snapshots.unix_ns = totals.start_unix_ns + (r->turn_from_ns - totals.start_ns);
+	result = snapshot_start(&r->snapshots);
 	if (result == 0)
 		_exit(write_snapshot(r, until_ns));
 	if (result < 0)
 		log_warn(&r->log, "no snapshot: cannot start a process: %s", strerror(-result));
+	else if (r->options->run.every && !r->snapshots.query.question)
+		end_turn(r, until_ns);
 }
 
 /*
@@ -376,10 +397,38 @@ static void request_snapshot(struct run *r, const struct session_view *view, con
 			 s->count + (s->moment_ns != 0));
 	else if (!snapshot_ask(s, &r->log, question))
 		return;
-	else if (r->options->run.last)
+	else if (r->options->run.measure.last_ns)
 		s->moment_ns = view->now_ns;
 	else
 		take_snapshot(r, view->now_ns);
+}
+
+/* Returns whether the current result should end before its time: there is no memory for it. */
+static bool is_full(const struct run *r, const struct session_view *view)
+{
+	return view->now_ns - r->turn_from_ns >= EVERY_LEAST_NS && view->collected.kept &&
+	       flight_recorder_bytes(view->collected.kept) >= FLIGHT_RECORDER_BYTES / 4 * 3;
+}
+
+/* Schedules results of --every. One that is due waits until the one before is written. */
+static void schedule_turn(struct run *r, const struct session_view *view)
+{
+	struct snapshots *s = &r->snapshots;
+
+	if (!r->options->run.every || view->is_over)
+		return;
+	if (!r->turn_end_ns) {
+		r->turn_from_ns = view->start_ns;
+		r->turn_end_ns = view->now_ns + r->options->run.measure.last_ns;
+	}
+	if (s->child || s->moment_ns)
+		return;
+	if (view->now_ns >= r->turn_end_ns)
+		s->moment_ns = r->turn_end_ns;
+	else if (is_full(r, view))
+		s->moment_ns = view->now_ns;
+	if (s->moment_ns)
+		snapshot_ask(s, &r->log, "");
 }
 
 static void take_pending_snapshot(struct run *r, const struct session_view *view)
@@ -416,6 +465,16 @@ static void start(struct run *r)
 	}
 }
 
+/* Reports the last snapshot once it has ended; waits for the end if `waits`. */
+static void end_snapshot(struct run *r, bool waits)
+{
+	bool is_written = r->snapshots.child;
+
+	session_discount_child(r->session, snapshot_end(&r->snapshots, &r->log, r->options, waits));
+	if (is_written && !r->snapshots.child)
+		push_queue_settle(&r->log, r->options);
+}
+
 /* Handles commands from --control, and signals. `view` is NULL until the recording begins. */
 static void handle_control(struct run *r, const struct session_view *view)
 {
@@ -423,8 +482,7 @@ static void handle_control(struct run *r, const struct session_view *view)
 	const char *argument;
 
 	if (view)
-		session_discount_child(r->session,
-				       snapshot_end(&r->snapshots, &r->log, r->options, false));
+		end_snapshot(r, false);
 	command = control_next(&r->control, &r->log, &argument);
 	if (command == CONTROL_START)
 		start(r);
@@ -438,7 +496,28 @@ static void handle_control(struct run *r, const struct session_view *view)
 		return;
 	if (view->asks_snapshot)
 		request_snapshot(r, view, "");
+	schedule_turn(r, view);
 	take_pending_snapshot(r, view);
+}
+
+/*
+ * Opens the files of the last result of --every, which are named like those before. Returns 0, or
+ * an exit status after logging the reason.
+ */
+static int name_last_result(struct run *r)
+{
+	struct options *named = &r->named;
+	const struct totals totals = session_totals(r->session);
+	uint64_t from_ns = r->turn_from_ns ? r->turn_from_ns : totals.start_ns;
+
+	push_queue_prepare(r->options);
+	*named = *r->options;
+	if (!snapshot_name_outputs(named, r->snapshots.count + 1,
+				   totals.start_unix_ns + (from_ns - totals.start_ns)))
+		return log_failure(&r->log, "out of memory");
+	outputs_cancel(&r->outputs);
+	r->options = named;
+	return open_outputs(&r->log, named, &r->identity, NULL, &r->helper, &r->outputs);
 }
 
 /*
@@ -489,13 +568,15 @@ static int run_as_user(struct run *r, struct session *session,
 			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
 			 : EXIT_PROFILER_FAILED;
 	control_close(&r->control);
-	session_discount_child(session, snapshot_end(&r->snapshots, &r->log, r->options, true));
+	end_snapshot(r, true);
 	if (r->options->run.live)
 		live_end(&r->live);
 	if (!status) {
 		supervisor_report_writing(supervisor);
 		privilege_drop_all();
-		status = finish(r, session, exit_status);
+		if (r->options->run.every)
+			status = name_last_result(r);
+		status = status ? status : finish(r, session, exit_status, false);
 		if (session_goes_on(session))
 			status = await_command(r, session, supervisor, status);
 	}
@@ -540,7 +621,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 /* Returns whether snapshots, or the end of the recording, can be requested. */
 static bool is_controllable(const struct options *o)
 {
-	return o->run.control || o->run.last || o->run.measure.attached;
+	return o->run.control || o->run.measure.last_ns || o->run.measure.attached;
 }
 
 static void watch_round(void *context, const struct session_view *view)

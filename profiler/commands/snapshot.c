@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "profiler/commands/output_name.h"
 
 /* Returns whether an output can have files beside it: devices and FIFOs have none. */
 static bool is_file(const struct options *o, uint32_t at)
@@ -23,6 +24,8 @@ static bool is_file(const struct options *o, uint32_t at)
 
 bool snapshot_is_possible(const struct options *o)
 {
+	if (o->run.every && o->push_count)
+		return true;
 	for (uint32_t i = 0; i < o->output_count; i++)
 		if (is_file(o, i))
 			return true;
@@ -42,11 +45,13 @@ static size_t stem_length(const struct output_choice *choice)
 	return dot && dot > name ? (size_t)(dot - path) : strlen(path);
 }
 
-static char *numbered(const struct output_choice *choice, uint32_t number)
+static char *name_of_result(const struct output_choice *choice, uint32_t number, uint64_t unix_ns)
 {
 	size_t stem = stem_length(choice);
 	char *name;
 
+	if (choice->time_at)
+		return output_name_at(choice->path, choice->time_at, unix_ns);
 	if (asprintf(&name, "%.*s.%u%s", (int)stem, choice->path, number, choice->path + stem) < 0)
 		return NULL;
 	return name;
@@ -87,6 +92,18 @@ bool snapshot_ask(struct snapshots *s, struct log *log, const char *question)
 	return false;
 }
 
+bool snapshot_name_outputs(struct options *o, uint32_t number, uint64_t unix_ns)
+{
+	for (uint32_t i = 0; i < o->output_count; i++) {
+		if (!is_file(o, i))
+			continue;
+		o->outputs[i].path = name_of_result(&o->outputs[i], number, unix_ns);
+		if (!o->outputs[i].path)
+			return false;
+	}
+	return true;
+}
+
 bool snapshot_options(struct options *copy, const struct options *o, const struct snapshots *s)
 {
 	*copy = *o;
@@ -97,22 +114,23 @@ bool snapshot_options(struct options *copy, const struct options *o, const struc
 		if (!is_file(o, i))
 			continue;
 		*choice = o->outputs[i];
-		choice->path = numbered(&o->outputs[i], s->count);
-		if (!choice->path)
-			return false;
 		copy->output_count++;
 	}
+	if (!snapshot_name_outputs(copy, s->count, s->unix_ns))
+		return false;
 	copy->query = s->query;
 	if (s->query.question) {
-		copy->outputs[0] = (struct output_choice){answer_name(o, s), &answer_writer};
+		copy->outputs[0] = (struct output_choice){answer_name(o, s), &answer_writer, 0};
 		copy->output_count = copy->outputs[0].path != NULL;
 	}
 	/* these outputs belong to the end of the run */
-	copy->baselines.count = copy->push_count = 0;
+	copy->baselines.count = 0;
+	if (!o->run.every || s->query.question)
+		copy->push_count = 0;
 	copy->gates = (struct gates){0};
 	copy->open = copy->report = copy->strict = copy->run.live = false;
 	copy->span_server = copy->run.prometheus = NULL;
-	return copy->output_count > 0;
+	return copy->output_count > 0 || copy->push_count > 0;
 }
 
 int snapshot_start(struct snapshots *s)
@@ -138,7 +156,7 @@ static char *written_name(const struct options *o, const struct snapshots *s, ui
 {
 	if (s->query.question)
 		return at == 0 ? answer_name(o, s) : NULL;
-	return is_file(o, at) ? numbered(&o->outputs[at], s->count) : NULL;
+	return is_file(o, at) ? name_of_result(&o->outputs[at], s->count, s->unix_ns) : NULL;
 }
 
 /* Reports the files of a snapshot: "Snapshot 1 is written: out.1.html, out.1.profile". */
@@ -158,8 +176,11 @@ static void report(struct log *log, const struct options *o, const struct snapsh
 	}
 	if (out && fclose(out) != 0)
 		files = NULL;
-	log_line(log, "%s %u is written%s", s->query.question ? "Answer" : "Snapshot", s->count,
-		 files ? files : "");
+	if (o->run.every && !s->query.question)
+		log_verbose(log, "result %u is written%s", s->count, files ? files : "");
+	else
+		log_line(log, "%s %u is written%s", s->query.question ? "Answer" : "Snapshot",
+			 s->count, files ? files : "");
 	free(files);
 }
 

@@ -10,6 +10,9 @@
  * appears when it is complete, and replaces a file of that name. Standard output, engines and
  * collectors only get the final result.
  *
+ * A result of --every is a snapshot, too; with %t in the name of the output it has the time of its
+ * start there, and no number. Engines get these results.
+ *
  * An answer to a question (formats/query.h) is a snapshot, too: out.3.verdict.json, beside the
  * first output.
  */
@@ -36,6 +39,7 @@ struct snapshots {
 	uint32_t count;     /* snapshots so far */
 	pid_t child;        /* process that writes the last snapshot; 0: none */
 	uint64_t moment_ns; /* moment of the requested snapshot; 0: none is pending */
+	uint64_t unix_ns;   /* start of the last or pending one, for %t */
 	/* question of the last or pending snapshot, in `text`; without one it has all outputs */
 	struct query query;
 	char text[CONTROL_LINE_BYTES];
@@ -47,6 +51,12 @@ struct snapshots {
  * it is no question, or one that needs another file: writers of the FIFO choose no paths.
  */
 bool snapshot_ask(struct snapshots *snapshots, struct log *log, const char *question);
+
+/*
+ * Replaces the names of files by those of result number `number`: its time in place of %t, else the
+ * number. Returns false if out of memory. Names are never freed.
+ */
+bool snapshot_name_outputs(struct options *options, uint32_t number, uint64_t unix_ns);
 
 /*
  * Copies the options for the last snapshot in the child: only the files, with its number in their

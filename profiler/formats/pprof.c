@@ -311,6 +311,7 @@ static int put_frames(struct pprof *p)
 static void put_head(struct pprof *p)
 {
 	const struct totals *totals = &p->result->totals;
+	uint64_t start_unix_ns, ns;
 
 	number_of(p, ""); /* text 0 */
 	value_columns_choose(&p->columns, p->result);
@@ -320,9 +321,10 @@ static void put_head(struct pprof *p)
 		 value_column_type(&p->columns, p->columns.list[p->columns.count - 1]));
 	put_type(p, PROFILE_PERIOD_TYPE, ROW_CPU);
 	protobuf_uint(&p->fields, PROFILE_PERIOD, totals->sample_ns);
-	if (totals->start_unix_ns)
-		protobuf_uint(&p->fields, PROFILE_TIME_NANOS, totals->start_unix_ns);
-	protobuf_uint(&p->fields, PROFILE_DURATION_NANOS, totals->elapsed_ns);
+	totals_profiled(totals, &start_unix_ns, &ns);
+	if (start_unix_ns)
+		protobuf_uint(&p->fields, PROFILE_TIME_NANOS, start_unix_ns);
+	protobuf_uint(&p->fields, PROFILE_DURATION_NANOS, ns);
 	if (totals->command)
 		put_text(p, PROFILE_COMMENT, text_table_keep(&p->strings, totals->command));
 	if (totals->shown)

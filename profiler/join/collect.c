@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/model/ledger_sum.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/text.h"
 
@@ -117,6 +118,7 @@ struct collect *collect_new(const struct collect_options *options)
 					.timeline = options->timeline,
 					.take_note = take_note,
 					.context = c};
+	c->sink.takes_turns = options->takes_turns;
 	if (options->last_ns && !profile_sink_keep(&c->sink))
 		goto failed;
 	to_attribution = (struct join_output){attribution_add, &c->attribution};
@@ -183,6 +185,7 @@ void collect_free(struct collect *c)
 	intern_release(&c->name_texts);
 	ledger_release(&c->ledger);
 	cut_stacks_release(&c->cut);
+	free(c->taken);
 	free(c->found);
 	free(c);
 }
@@ -650,7 +653,11 @@ void collect_set_time(struct collect *c, uint64_t now_ns)
 
 	if (!c->options.last_ns)
 		return;
-	profile_sink_advance(&c->sink, now_ns, before_ns);
+	if (c->options.takes_turns)
+		before_ns = c->taken_ns > PROFILE_SINK_SLACK_NS
+				    ? c->taken_ns - PROFILE_SINK_SLACK_NS
+				    : 0;
+	profile_sink_advance(&c->sink, now_ns, c->options.takes_turns ? 0 : before_ns);
 	addons_forget(&c->addons, before_ns);
 	table_gc_run(c);
 }
@@ -666,8 +673,10 @@ static void finish_last(struct collect *c, uint64_t now_ns)
 
 	if (!c->options.last_ns)
 		return;
-	if (end_ns > c->began_ns && end_ns - c->began_ns > c->options.last_ns &&
-	    end_ns - c->options.last_ns > w->from_ns)
+	if (c->options.takes_turns)
+		w->from_ns = c->taken_ns > w->from_ns ? c->taken_ns : w->from_ns;
+	else if (end_ns > c->began_ns && end_ns - c->began_ns > c->options.last_ns &&
+		 end_ns - c->options.last_ns > w->from_ns)
 		w->from_ns = end_ns - c->options.last_ns;
 	wanted_ns = w->from_ns > c->began_ns ? w->from_ns : c->began_ns;
 	if (addons_whole_from(&c->addons) > w->from_ns)
@@ -748,6 +757,28 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	c->ledger.bounds.refused +=
 		c->target_bytes.refused + c->rename_bytes.refused + c->thread_name_bytes.refused;
 	free_passing(c);
+}
+
+void collect_take(struct collect *c, uint64_t until_ns, const struct ledger *ledger)
+{
+	profile_sink_take(&c->sink, until_ns);
+	c->taken_ns = until_ns;
+	if (!c->taken)
+		c->taken = malloc(sizeof(*c->taken));
+	if (c->taken)
+		*c->taken = *ledger;
+}
+
+void collect_close(struct collect *c)
+{
+	if (c->options.takes_turns)
+		profile_sink_close(&c->sink);
+}
+
+void collect_discount_taken(struct collect *c)
+{
+	if (c->taken)
+		ledger_subtract_losses(&c->ledger, c->taken);
 }
 
 struct collected collect_results(struct collect *c)

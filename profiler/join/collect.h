@@ -113,6 +113,7 @@ struct collect_options {
 	 * everything. Not with measure.wall, which needs a whole run.
 	 */
 	uint64_t last_ns;
+	bool takes_turns; /* --every: results of so many ns, one after the other (collect_take) */
 	/*
 	 * The run is over, maybe elsewhere (a trace). Processes are described by their events
 	 * alone. Nothing is looked up in /proc, where their pids may be other processes'.
@@ -389,5 +390,17 @@ struct ledger *collect_ledger(struct collect *c);
  * returns the results so far, valid until the next event.
  */
 struct collected collect_results(struct collect *c);
+
+/*
+ * Ends a result of --every: what began before `until_ns` is in a copy that another process
+ * completes. The next result has the rest. `ledger` is the ledger of now, with the kernel's counts.
+ */
+void collect_take(struct collect *c, uint64_t until_ns, const struct ledger *ledger);
+
+/* In that copy: takes nothing more, since the next result has what is still undecided. */
+void collect_close(struct collect *c);
+
+/* After collect_finish: subtracts the losses of earlier results of --every. */
+void collect_discount_taken(struct collect *c);
 
 #endif

@@ -28,6 +28,8 @@
 struct collect {
 	struct collect_options options;
 	struct time_range time_range;
+	uint64_t taken_ns;    /* --every: end of the last result */
+	struct ledger *taken; /* the ledger then, owned. Its lists are not. NULL: none */
 	bool has_begun_cpu_time,
 		has_no_cpu_time; /* collect_begin_cpu_time, collect_forget_cpu_time */
 	struct ledger ledger;

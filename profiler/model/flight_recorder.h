@@ -27,10 +27,12 @@
 
 struct profile_item {
 	struct timeline_record record;
-	uint32_t flags;  /* the caller's, as is `device` */
+	uint32_t flags;  /* the caller's but for PROFILE_ITEM_TAKEN, as is `device` */
 	uint32_t device; /* GPU operation: devices_key() */
 };
 _Static_assert(sizeof(struct profile_item) == 64, "4 million in FLIGHT_RECORDER_BYTES");
+
+#define PROFILE_ITEM_TAKEN (1u << 31) /* is in an earlier result (--every) */
 
 struct flight_recorder;
 
@@ -47,6 +49,12 @@ bool flight_recorder_add(struct flight_recorder *r, const struct profile_item *i
 
 /* Drops pieces whose items all ended before `before_ns`. */
 void flight_recorder_forget(struct flight_recorder *r, uint64_t before_ns);
+
+/*
+ * Drops the oldest pieces whose items are all PROFILE_ITEM_TAKEN: flight_recorder_whole_from stays,
+ * for a result has them.
+ */
+void flight_recorder_drop_taken(struct flight_recorder *r);
 
 /*
  * Returns the start of the complete part: all items that began since are kept. 0: nothing was

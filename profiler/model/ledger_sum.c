@@ -21,6 +21,11 @@ static const struct summed_count counts[] = {
 
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))
 
+/* losses alone */
+static const struct summed_count losses[] = {
+#define NO_LOSS_COUNT(number, member)
+	LEDGER_COUNTS(NAMED, NO_LOSS_COUNT, NO_COUNT)};
+
 static void add_counts(struct ledger *sum, const struct ledger *more)
 {
 	for (const struct summed_count *c = counts; c < counts + COUNTS; c++) {
@@ -110,4 +115,15 @@ bool ledger_sum_add(struct ledger *sum, const struct ledger *more, struct quota 
 		if (!add_call(&sum->api, more->api.list[i], memory, keep, context))
 			return false;
 	return true;
+}
+
+void ledger_subtract_losses(struct ledger *ledger, const struct ledger *before)
+{
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		const struct summed_count *c = &losses[i];
+		uint64_t now = number_load(ledger, c->offset, c->size);
+		uint64_t then = number_load(before, c->offset, c->size);
+
+		number_store(ledger, c->offset, c->size, now > then ? now - then : 0);
+	}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds the counts of a run to those of other runs, for a merged result (shape/merge.h). */
+/*
+ * Adds the counts of a run to those of other runs, for a merged result (shape/merge.h). Subtracts
+ * the losses of earlier results from those of a run (--every).
+ */
 #ifndef PROFILER_MODEL_LEDGER_SUM_H
 #define PROFILER_MODEL_LEDGER_SUM_H
 
@@ -12,5 +15,8 @@
  */
 bool ledger_sum_add(struct ledger *sum, const struct ledger *more, struct quota *memory,
 		    const char *(*keep)(void *context, const char *name), void *context);
+
+/* Subtracts losses that `before`, an earlier state of the ledger, has. None falls below 0. */
+void ledger_subtract_losses(struct ledger *ledger, const struct ledger *before);
 
 #endif

@@ -161,7 +161,11 @@ static void keep(struct profile_sink *in, const struct profile_item *item)
 {
 	struct profile_item kept = *item;
 
-	if (item->flags & ITEM_BAD_TIME)
+	if (in->is_closed)
+		return;
+	/* a time in the future would never have its turn */
+	if (item->flags & ITEM_BAD_TIME ||
+	    (in->takes_turns && item->record.start_ns > in->now_ns + AHEAD_NS))
 		kept.record.start_ns = in->now_ns;
 	if (is_work(item)) {
 		in->operations++;
@@ -216,11 +220,46 @@ void profile_sink_advance(struct profile_sink *in, uint64_t now_ns, uint64_t bef
 		flight_recorder_forget(in->recorder, before_ns);
 }
 
+void profile_sink_close(struct profile_sink *in)
+{
+	in->is_closed = true;
+}
+
+/* Returns whether an item is in a result that ends at `until_ns`, and in none before. */
+static bool has_turn(const struct profile_item *item, uint64_t until_ns)
+{
+	return !(item->flags & PROFILE_ITEM_TAKEN) &&
+	       (!until_ns || item->record.start_ns < until_ns);
+}
+
+void profile_sink_take(struct profile_sink *in, uint64_t until_ns)
+{
+	struct profile_item *item;
+	uint64_t position = 0;
+
+	while ((item = flight_recorder_next(in->recorder, &position))) {
+		if (!has_turn(item, until_ns))
+			continue;
+		item->flags |= PROFILE_ITEM_TAKEN;
+		if (!is_work(item))
+			continue;
+		in->operations--;
+		in->operation_ns -= item->record.duration_ns < in->operation_ns
+					    ? item->record.duration_ns
+					    : in->operation_ns;
+	}
+	in->lost = 0;
+	flight_recorder_drop_taken(in->recorder);
+}
+
 /* Returns whether an item is in the time range. Items without times arrive after their events. */
-static bool is_wanted_in(const struct time_range *time_range, const struct profile_item *item)
+static bool is_wanted_in(const struct profile_sink *in, const struct time_range *time_range,
+			 const struct profile_item *item)
 {
 	uint64_t start_ns = item->record.start_ns;
 
+	if (in->takes_turns)
+		return has_turn(item, time_range->to_ns);
 	if (item->flags & ITEM_BAD_TIME)
 		return start_ns >= time_range->from_ns;
 	if (item->flags & ITEM_LASTS)
@@ -243,7 +282,7 @@ void profile_sink_finish(struct profile_sink *in, struct time_range *time_range)
 	reset_so_far(in->ledger);
 	while ((item = flight_recorder_next(in->recorder, &position))) {
 		uint64_t start_ns = item->record.start_ns, ns = item->record.duration_ns;
-		bool is_inside = is_wanted_in(time_range, item);
+		bool is_inside = is_wanted_in(in, time_range, item);
 		bool is_after = !is_inside && time_range_is_over(time_range, start_ns);
 
 		if (is_inside)

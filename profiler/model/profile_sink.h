@@ -90,6 +90,9 @@ struct profile_sink {
 	/* GPU operations that were kept, including dropped ones */
 	uint64_t operations, operation_ns;
 	uint64_t lost; /* items lost for lack of memory */
+	/* --every: results take turns, and each item is in the first one that ends after its start
+	 */
+	bool takes_turns, is_closed;
 };
 
 /* Starts to keep items. Returns false if out of memory. */
@@ -110,6 +113,13 @@ void profile_sink_count(struct profile_sink *sink, uint64_t *count, uint64_t amo
 
 /* Sets the time, and drops kept items that ended before `before_ns`. */
 void profile_sink_advance(struct profile_sink *sink, uint64_t now_ns, uint64_t before_ns);
+
+/*
+ * Take kept items in turns (--every): profile_sink_take marks those that began before `until_ns` as
+ * parts of a result that a copy of the sink has. The copy was closed, so it gets no more items.
+ */
+void profile_sink_take(struct profile_sink *sink, uint64_t until_ns);
+void profile_sink_close(struct profile_sink *sink);
 
 /*
  * Adds kept items that begin in the time range, or last into it, and frees all. The range begins

@@ -141,6 +141,20 @@ struct totals {
 	uint64_t wall_error_ns;    /* error of start_unix_ns; 0: unknown */
 };
 
+/*
+ * Sets the time that a profile stands for in an engine: the last part of the run (--last,
+ * --every), else the run. *start_unix_ns is 0 if unknown.
+ */
+static inline void totals_profiled(const struct totals *t, uint64_t *start_unix_ns, uint64_t *ns)
+{
+	bool is_part = t->measure.last_ns != 0;
+
+	*ns = is_part ? t->measure.duration_ns : t->elapsed_ns;
+	*start_unix_ns = t->start_unix_ns;
+	if (is_part && t->start_unix_ns)
+		*start_unix_ns += t->measure.delay_ns;
+}
+
 /* Counts of incomplete naming (symbolize/util/table_quota.h). */
 struct unnamed {
 	uint64_t unreadable;         /* files without read permission */

@@ -91,6 +91,7 @@ static int open_collect(struct run_parts *run)
 					  .place_mask = o->place_mask | places_of_wall(o),
 					  .measure = o->measure,
 					  .last_ns = o->measure.last_ns,
+					  .takes_turns = o->takes_turns,
 					  .idle_store = o->idle_store,
 					  .timeline = o->timeline,
 					  .watches_load = o->watches_load,

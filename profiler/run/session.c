@@ -550,6 +550,7 @@ static void finish_collect(struct session *s)
 	obstacles_finish(s->run.obstacles);
 	collect_finish(s->run.collect, s->run.ended_ns);
 	kernel_reader_take_counters(&s->run);
+	collect_discount_taken(s->run.collect);
 }
 
 static void collect_rest(struct session *s)
@@ -574,8 +575,18 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 	if (s->run.options->measure.last_ns &&
 	    !time_range_is_over(&s->run.recorded.time_range, until_ns))
 		recorded_time_range_end_copy(&s->run, until_ns);
+	collect_close(s->run.collect);
 	collect_read_clocks(s->run.collect, s->run.ended_ns, true);
 	finish_collect(s);
+}
+
+void session_take(struct session *s, uint64_t until_ns)
+{
+	struct ledger *ledger = collect_ledger(s->run.collect), before = *ledger;
+
+	kernel_reader_take_counters(&s->run);
+	collect_take(s->run.collect, until_ns, ledger);
+	*ledger = before; /* the kernel's counts are added at the end */
 }
 
 int session_begin_time_range(struct session *s)

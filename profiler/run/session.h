@@ -76,6 +76,7 @@ struct session_options {
 	struct session_watcher watcher;
 	bool watches_load, keeps_metrics; /* collect.h */
 	bool is_controlled;               /* the watcher may change the time range */
+	bool takes_turns;                 /* collect.h: the watcher calls session_take */
 };
 
 struct session;
@@ -125,6 +126,12 @@ bool session_ends_sending(struct session *session);
  * in transit are missing from the copy. With --last, so is what began at or after `until_ns`.
  */
 void session_complete_copy(struct session *session, uint64_t until_ns);
+
+/*
+ * Ends a result of --every, in the parent of a child that calls session_complete_copy for
+ * `until_ns`: the next result has what began since, and what came too late.
+ */
+void session_take(struct session *session, uint64_t until_ns);
 
 /*
  * Begins the time range, from a watcher: TIME_RANGE_NOTICE_NS from now, when all programs know of

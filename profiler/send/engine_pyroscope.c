@@ -39,15 +39,16 @@ static char *application(const struct engine_profile *profile)
 static char *make_query(const struct engine_profile *profile)
 {
 	const struct totals *totals = &profile->result->totals;
-	uint64_t end = (uint64_t)time(NULL) * SECOND, start = end - totals->elapsed_ns;
+	uint64_t end = (uint64_t)time(NULL) * SECOND, start, ns;
 	char *name = application(profile), *query = NULL;
 	size_t size;
 	FILE *out = name ? open_memstream(&query, &size) : NULL;
 
-	if (totals->start_unix_ns) {
-		start = totals->start_unix_ns;
-		end = start + totals->elapsed_ns;
-	}
+	totals_profiled(totals, &start, &ns);
+	if (start)
+		end = start + ns;
+	else
+		start = end - ns;
 	if (out) {
 		fputs("name=", out);
 		http_url_encode(out, name);

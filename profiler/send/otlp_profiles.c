@@ -285,6 +285,7 @@ static void put_profile(struct writing *w, int column)
 {
 	const struct totals *totals = &w->result->totals;
 	uint32_t profile = protobuf_begin(&w->data, SCOPE_PROFILES_PROFILES);
+	uint64_t start_unix_ns, ns;
 
 	put_type(w, PROFILE_SAMPLE_TYPE, column);
 	for (uint32_t i = 0; i < w->result->row_count; i++) {
@@ -294,9 +295,10 @@ static void put_profile(struct writing *w, int column)
 		if (value)
 			put_sample(w, row, value);
 	}
-	if (totals->start_unix_ns)
-		protobuf_fixed64(&w->data, PROFILE_TIME_UNIX_NANO, totals->start_unix_ns);
-	protobuf_uint(&w->data, PROFILE_DURATION_NANO, totals->elapsed_ns);
+	totals_profiled(totals, &start_unix_ns, &ns);
+	if (start_unix_ns)
+		protobuf_fixed64(&w->data, PROFILE_TIME_UNIX_NANO, start_unix_ns);
+	protobuf_uint(&w->data, PROFILE_DURATION_NANO, ns);
 	if (column == ROW_CPU) {
 		put_type(w, PROFILE_PERIOD_TYPE, ROW_CPU);
 		protobuf_uint(&w->data, PROFILE_PERIOD, totals->sample_ns);

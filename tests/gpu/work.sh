@@ -237,6 +237,7 @@ check_devices() {
 # and UUIDs tell them apart in every output
 visible() {
 	local name=$1 uuid file
+	# shellcheck disable=SC2016 # for the other shell
 	local each='for gpu in "$@"; do CUDA_VISIBLE_DEVICES=$gpu "$0" 1000 & done; wait'
 
 	shift
@@ -277,6 +278,7 @@ check_visible() {
 	check "visible: merged, --strict" 0 $?
 	check "visible: merged, at the roots" "$(first_two_uuids | cut -c 1-8 | sort | sed 's/.*/GPU 0 (&)/' | paste -sd ' ')" \
 		"$(roots visible_merged)"
+	# shellcheck disable=SC2016 # for the other shell
 	strict visible_counters --counters sm__cycles_elapsed.max -o "$out/visible_counters.json" -- \
 		bash -c 'for gpu in 0 1; do CUDA_VISIBLE_DEVICES=$gpu "$0" 20 & done; wait' "$bin/launches_gpu"
 	check_true "visible: counters of two processes' GPUs" "$(grep -c '"sm__cycles_elapsed.max"' "$out/visible_counters.json")" \

@@ -120,12 +120,26 @@ static void sums_do_not_wrap(void **state)
 	ledger_release(&sum);
 }
 
+/* The next result of --every has the losses since the one before. */
+static void losses_of_earlier_results_are_subtracted(void **state)
+{
+	struct ledger now = {.cpu = {.dropped = 7, .samples = 20}, .gpu.missing = 2};
+	const struct ledger before = {.cpu = {.dropped = 5, .samples = 9}, .gpu.missing = 3};
+
+	(void)state;
+	ledger_subtract_losses(&now, &before);
+	assert_int_equal(now.cpu.dropped, 2);
+	assert_int_equal(now.gpu.missing, 0);
+	assert_int_equal(now.cpu.samples, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_count_is_added),
 		cmocka_unit_test(calls_are_added),
 		cmocka_unit_test(sums_do_not_wrap),
+		cmocka_unit_test(losses_of_earlier_results_are_subtracted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

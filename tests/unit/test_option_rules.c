@@ -31,6 +31,7 @@ static const struct {
 	{OPT_DELAY, "1"},
 	{'d', "1"},
 	{OPT_LAST, "1"},
+	{OPT_EVERY, "1"},
 	{OPT_MAX_OVERHEAD, "1"},
 	{OPT_METRICS, "default"},
 	{OPT_METRICS_LAUNCHES, "7"},

@@ -37,7 +37,7 @@ static void set(const char *variable, const char *value)
 static void expect_name(const char *pattern, const char *want)
 {
 	char error[OUTPUT_NAME_ERROR_BYTES] = "";
-	char *name = output_name(pattern, error);
+	char *name = output_name(pattern, NULL, error);
 
 	if (!name)
 		fail_msg("%s: %s", pattern, error);
@@ -49,7 +49,7 @@ static void expect_refused(const char *pattern, const char *words)
 {
 	char error[OUTPUT_NAME_ERROR_BYTES] = "";
 
-	assert_null(output_name(pattern, error));
+	assert_null(output_name(pattern, NULL, error));
 	if (!strstr(error, words))
 		fail_msg("%s: %s", pattern, error);
 	assert_null(strchr(error, '\n'));
@@ -71,6 +71,24 @@ static void ranks_are_in_names(void **state)
 		expect_name("a-%h.b", want);
 	}
 	free(host);
+}
+
+static void names_of_results_have_their_time(void **state)
+{
+	char error[OUTPUT_NAME_ERROR_BYTES] = "", *name, *timed;
+	uint32_t time_at = 0;
+
+	(void)state;
+	name = output_name("%%t-%t.html", &time_at, error);
+	assert_non_null(name);
+	assert_int_equal(time_at, strlen("%t-") + 1);
+	timed = output_name_at(name, time_at, 1796076036997423600);
+	assert_string_equal(timed, "%t-20261130T220036Z.html");
+	free(name);
+	free(timed);
+	expect_refused("%t", "-o may have once");
+	time_at = 0;
+	assert_null(output_name("%t%t", &time_at, error));
 }
 
 /* Each launcher's before those that may have started it. */
@@ -160,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(ranks_are_in_names, clear),
+		cmocka_unit_test_setup(names_of_results_have_their_time, clear),
 		cmocka_unit_test_setup(launchers_have_an_order, clear),
 		cmocka_unit_test_setup(flux_and_kubernetes_have_ranks, clear),
 		cmocka_unit_test_setup(what_is_no_rank_is_refused, clear),

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Items that go into a profile at once, or later, when only the last part of a run is wanted. */
 #include "unit.h"
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "cupti_trace/wire/gpu_work.h"
 #include "profiler/model/places.h"
 #include "profiler/model/profile_sink.h"
@@ -236,6 +240,52 @@ static void counts_so_far_are_of_all(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/*
+ * Takes turns at random times, and lets a copy of the sink, in another process, have each result:
+ * items that came late, long before the turn's start, too.
+ */
+static void results_in_turns_have_each_item_once(void **state)
+{
+	enum { TURNS = 20, ITEMS = 700, TURN_NS = 1000 };
+	struct bench *b = *state;
+	struct time_range all = {0};
+	uint64_t *kernels = mmap(NULL, sizeof(*kernels), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t added = 0;
+
+	assert_ptr_not_equal(kernels, MAP_FAILED);
+	b->sink.takes_turns = true;
+	assert_true(profile_sink_keep(&b->sink));
+	for (uint64_t turn = 1; turn <= TURNS; turn++) {
+		uint64_t now_ns = turn * TURN_NS;
+		struct time_range part = {.from_ns = now_ns - TURN_NS, .to_ns = now_ns};
+		pid_t child;
+		int status;
+
+		profile_sink_advance(&b->sink, now_ns + TURN_NS / 2, 0);
+		for (uint32_t i = 0; i < ITEMS; i++, added++)
+			kernel(b, i ? (uint64_t)rand() % (now_ns + TURN_NS / 2) : UINT64_MAX - 1,
+			       1);
+		child = fork();
+		assert_true(child >= 0);
+		if (child == 0) {
+			profile_sink_close(&b->sink);
+			kernel(b, 1, 1); /* decided in the copy, so not part of it */
+			profile_sink_finish(&b->sink, &part);
+			*kernels += b->ledger.gpu.kernels;
+			_exit(b->ledger.outside.before != 0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+		profile_sink_take(&b->sink, now_ns);
+	}
+	assert_true(flight_recorder_count(b->sink.recorder) < 3 * ITEMS + 4096);
+	profile_sink_finish(&b->sink, &all);
+	assert_int_equal(b->ledger.outside.before, 0);
+	assert_int_equal(*kernels + b->ledger.gpu.kernels, added);
+	munmap(kernels, sizeof(*kernels));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +294,7 @@ int main(void)
 		TEST(what_was_forgotten_is_counted),
 		TEST(notes_go_to_who_takes_them),
 		TEST(counts_so_far_are_of_all),
+		TEST(results_in_turns_have_each_item_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
