@@ -133,3 +133,31 @@ make_kubectl()
 	[ ! -e pod/tmp/profile ]
 	expect_line kubectl.log '^exec -n jobs train-0 -- '
 }
+
+@test "a Kubernetes DaemonSet: its command, with the capabilities that it asks for, finds processes that run" {
+	local docker=chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap,net_bind_service,net_raw,sys_chroot,mknod,audit_write,setfcap
+	local added words target
+
+	needs_root
+	needs_command setpriv
+	added=$(sed -n 's/^ *add: \[\(.*\)\]$/\1/p' "$recipes/daemonset.yaml" | tr '[:upper:]' '[:lower:]' | tr -d ' ')
+	expect_equal 'capabilities' "$added" bpf,perfmon,syslog,sys_ptrace
+	# one process, for others of this machine are not the test's
+	"$workloads/steady" 3600000 >work </dev/null 3>&- &
+	target=$!
+	wait_until grep -sq ^work work
+	words=$(sed -n 's/^ *command: \[\(.*\)\]$/\1/p' "$recipes/daemonset.yaml" | tr -d '",' |
+		sed "s#^profile#$profile#; s#--cgroup /#-p $target -d 2.5 --unit ns#; s#--every 60#--every 1#; s#--push .*#-o out-%t.folded#")
+	# shellcheck disable=SC2086 # words
+	run_command setpriv --no-new-privs --bounding-set="-all,+${docker//,/,+},+${added//,/,+}" --inh-caps=-all $words
+	kill -TERM "$target"
+	wait "$target" || true
+	expect_status 0
+	[ "$(find . -name 'out-*.folded' | wc -l)" -ge 2 ]
+	cat out-*.folded >all
+	[ "$(weight_of all '\[GPU_')" -gt 0 ]
+	if python3 -c 'import yaml' 2>/dev/null; then
+		python3 -c 'import sys, yaml; print(yaml.safe_load(open(sys.argv[1]))["kind"])' "$recipes/daemonset.yaml" >kinds
+		expect_line kinds '^DaemonSet$'
+	fi
+}
