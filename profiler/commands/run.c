@@ -375,10 +375,12 @@ static void take_snapshot(struct run *r, uint64_t until_ns)
 	result = snapshot_start(&r->snapshots);
 	if (result == 0)
 		_exit(write_snapshot(r, until_ns));
-	if (result < 0)
+	if (result < 0) {
 		log_warn(&r->log, "no snapshot: cannot start a process: %s", strerror(-result));
-	else if (r->options->run.every && !r->snapshots.query.question)
+		r->turn_end_ns += r->options->run.measure.last_ns; /* with --every: a longer one */
+	} else if (r->options->run.every && !r->snapshots.query.question) {
 		end_turn(r, until_ns);
+	}
 }
 
 /*
@@ -577,6 +579,11 @@ static int run_as_user(struct run *r, struct session *session,
 		if (r->options->run.every)
 			status = name_last_result(r);
 		status = status ? status : finish(r, session, exit_status, false);
+		if (r->options->run.every && r->snapshots.failed) {
+			log_warn_if(&r->log, r->snapshots.failed,
+				    "# result{ is|s are} lost: not written");
+			status = EXIT_PROFILER_FAILED;
+		}
 		if (session_goes_on(session))
 			status = await_command(r, session, supervisor, status);
 	}

@@ -189,7 +189,7 @@ uint64_t snapshot_end(struct snapshots *s, struct log *log, const struct options
 {
 	struct rusage usage = {0};
 	pid_t ended;
-	int status;
+	int status = EXIT_FAILURE;
 
 	if (!s->child)
 		return 0;
@@ -202,7 +202,9 @@ uint64_t snapshot_end(struct snapshots *s, struct log *log, const struct options
 	if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		report(log, options, s);
 	else
-		log_warn(log, "snapshot %u could not be written", s->count);
+		log_warn(log, "%s %u could not be written",
+			 options->run.every ? "result" : "snapshot", s->count);
+	s->failed += status != 0 && !s->query.question;
 	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000u +
 	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000u;
 }

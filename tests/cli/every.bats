@@ -84,6 +84,20 @@ sum_of_results()
 	[ $((work % 1000000)) = 0 ]
 }
 
+@test "results that cannot be written are counted" {
+	mkdir full
+	start_profile --unit ns --every 10m -o full/out.folded "$workload" 3600000
+	wait_until grep -q work stdout
+	mkdir full/out.1.folded
+	kill -USR2 "$pid"
+	wait_until grep -q 'result 1 could not be written' stderr
+	kill -TERM "$(child_of "$pid")"
+	finish_profile
+	expect_status 125
+	expect_line stderr '^profile: 1 result is lost: not written$'
+	[ -e full/out.2.folded ]
+}
+
 @test "what an engine does not take is sent when it is there again" {
 	needs_command python3
 	run_profile --from "$root/tests/captures/h200_cpp.profile" --push http://127.0.0.1:1/ --push file:///
