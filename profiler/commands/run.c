@@ -78,6 +78,7 @@ static struct session_options session_options(const struct options *o)
 		.watches_load = o->run.live,
 		.keeps_metrics = o->run.prometheus != NULL,
 		.takes_turns = o->run.every != NULL,
+		.draws_off_cpu = measure.wall && deliver_shows_timeline(o),
 	};
 }
 

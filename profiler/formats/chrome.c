@@ -164,6 +164,7 @@ static void put_track(struct chrome *c, uint32_t number)
 		snprintf(whole, sizeof(whole), "%s of %s", name, parent);
 		break;
 	case TRACK_WAITS:
+	case TRACK_OFF_CPU:
 	case TRACK_RANGES:
 		snprintf(whole, sizeof(whole), "%s: %s", parent, name);
 		break;
@@ -184,6 +185,8 @@ static const char *category_of(const struct timeline_record *record, const char 
 		return "cuda_wait";
 	case TIMELINE_CALL:
 		return "cuda_call";
+	case TIMELINE_OFF_CPU:
+		return "off_cpu";
 	default:
 		break;
 	}

@@ -106,7 +106,14 @@ enum { CPU_MODE_KERNEL = 1, CPU_MODE_USER = 2 };
 #define FLUSHED_BYTES (64u << 10)
 #define UUID_OF_RUN 1u /* the track of the run's facts; tracks of the model follow */
 
-enum category { CATEGORY_LAUNCH = 1, CATEGORY_WAIT, CATEGORY_CALL, CATEGORY_RANGE, CATEGORY_WORK };
+enum category {
+	CATEGORY_LAUNCH = 1,
+	CATEGORY_WAIT,
+	CATEGORY_CALL,
+	CATEGORY_OFF_CPU,
+	CATEGORY_RANGE,
+	CATEGORY_WORK
+};
 
 enum annotation {
 	NOTE_NAME = 1,
@@ -437,6 +444,7 @@ static const char *category_text(uint32_t category)
 	static const char *const words[CATEGORY_WORK] = {[CATEGORY_LAUNCH] = "launch",
 							 [CATEGORY_WAIT] = "wait",
 							 [CATEGORY_CALL] = "call",
+							 [CATEGORY_OFF_CPU] = "off the CPU",
 							 [CATEGORY_RANGE] = "NVTX range"};
 
 	return category < CATEGORY_WORK ? words[category] : work_word(category - CATEGORY_WORK);
@@ -651,7 +659,8 @@ static uint32_t category_of(const struct timeline_record *record)
 {
 	static const uint32_t calls[TIMELINE_KINDS] = {[TIMELINE_LAUNCH] = CATEGORY_LAUNCH,
 						       [TIMELINE_WAIT] = CATEGORY_WAIT,
-						       [TIMELINE_CALL] = CATEGORY_CALL};
+						       [TIMELINE_CALL] = CATEGORY_CALL,
+						       [TIMELINE_OFF_CPU] = CATEGORY_OFF_CPU};
 
 	if (calls[record->kind])
 		return calls[record->kind];

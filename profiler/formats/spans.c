@@ -131,6 +131,8 @@ static void add_record(struct spans *s, const struct trace_event *event)
 	bool is_operation = record->kind == TIMELINE_GPU_OPERATION;
 	bool waits = span_waits_for_stream(s->result, record);
 
+	if (record->kind == TIMELINE_OFF_CPU)
+		return;
 	if (is_operation && event->flow_count)
 		launch = s->launches[event->first_flow];
 	span.parent = is_operation ? launch.number : span_maker_around(s->maker, s->result, record);
@@ -172,7 +174,7 @@ static int write_all(struct spans *s, struct trace_model *model, uint64_t *total
 	struct trace_sums sums = trace_model_sums(model);
 	int err;
 
-	*total = sums.records - sums.count[TIMELINE_CPU_SAMPLE] + 1;
+	*total = trace_sums_spans(&sums) + 1;
 	s->launches = calloc(sums.flows + 1, sizeof(*s->launches));
 	if (!s->launches || !s->maker)
 		return -ENOMEM;

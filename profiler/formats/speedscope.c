@@ -225,11 +225,10 @@ static bool index_rows(struct walk *w)
 /* Returns the row that a record is part of, or RECORD_NONE. */
 static uint32_t find_row(const struct walk *w, const struct timeline_record *record)
 {
-	static const uint32_t kinds[TIMELINE_KINDS] = {[TIMELINE_CPU_SAMPLE] = ROW_CPU,
-						       [TIMELINE_LAUNCH] = ROW_KINDS,
-						       [TIMELINE_GPU_OPERATION] = ROW_GPU,
-						       [TIMELINE_WAIT] = ROW_KINDS,
-						       [TIMELINE_CALL] = ROW_CALL};
+	static const uint32_t kinds[TIMELINE_KINDS] = {
+		[TIMELINE_CPU_SAMPLE] = ROW_CPU,    [TIMELINE_LAUNCH] = ROW_KINDS,
+		[TIMELINE_GPU_OPERATION] = ROW_GPU, [TIMELINE_WAIT] = ROW_KINDS,
+		[TIMELINE_CALL] = ROW_CALL,         [TIMELINE_OFF_CPU] = ROW_KINDS};
 	uint32_t stack = result_record_stack(w->result, record);
 	struct row_key key = {.kind = kinds[record->kind], .place = record->place.number};
 	uint32_t at;

@@ -634,6 +634,9 @@ static void emit_record(struct trace_model *m, const struct timeline_record *rec
 	case TIMELINE_WAIT:
 		event.track = trace_tracks_child(&m->tracks, event.track, TRACK_WAITS);
 		break;
+	case TIMELINE_OFF_CPU:
+		event.track = trace_tracks_child(&m->tracks, event.track, TRACK_OFF_CPU);
+		break;
 	default:
 		break;
 	}
@@ -757,6 +760,7 @@ const char *trace_kind_word(unsigned int kind)
 		[TIMELINE_GPU_OPERATION] = "GPU operation",
 		[TIMELINE_WAIT] = "wait",
 		[TIMELINE_CALL] = "CUDA call",
+		[TIMELINE_OFF_CPU] = "off the CPU",
 	};
 
 	return words[kind];

@@ -66,6 +66,12 @@ struct trace_sums {
 	uint64_t first_ns;       /* start of the run, or of the first record if earlier */
 };
 
+/* Returns the number of records that OpenTelemetry's spans have: calls and operations. */
+static inline uint64_t trace_sums_spans(const struct trace_sums *sums)
+{
+	return sums->records - sums->count[TIMELINE_CPU_SAMPLE] - sums->count[TIMELINE_OFF_CPU];
+}
+
 struct trace_model;
 
 /*

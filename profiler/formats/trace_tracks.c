@@ -12,6 +12,7 @@
 
 #define OF_STREAM (1u << TIMELINE_GPU_OPERATION)
 #define OF_WAITS (1u << TIMELINE_WAIT)
+#define OF_OFF_CPU (1u << TIMELINE_OFF_CPU)
 
 enum { LOW_LANES = 64 };
 #define LINUX_PIDS (UINT32_C(1) << 22) /* PID_MAX_LIMIT: programs may claim more */
@@ -67,6 +68,8 @@ static uint32_t add_thread(struct trace_tracks *t, uint32_t process, const struc
 	uint32_t thread = add(t, TRACK_THREAD, process, use);
 
 	if (uses & OF_WAITS && add(t, TRACK_WAITS, thread, use) == TRACE_NO_TRACK)
+		return TRACE_NO_TRACK;
+	if (uses & OF_OFF_CPU && add(t, TRACK_OFF_CPU, thread, use) == TRACE_NO_TRACK)
 		return TRACE_NO_TRACK;
 	if (uses & TRACE_USE_RANGES && add(t, TRACK_RANGES, thread, use) == TRACE_NO_TRACK)
 		return TRACE_NO_TRACK;
@@ -268,6 +271,7 @@ void trace_track_whole_name(const struct result *result, const struct trace_trac
 		[TRACK_PROCESS] = {NULL, PLACE_PROCESS, "process"},
 		[TRACK_THREAD] = {NULL, PLACE_THREAD, "thread"},
 		[TRACK_WAITS] = {"waiting for the GPU"},
+		[TRACK_OFF_CPU] = {"off the CPU"},
 		[TRACK_RANGES] = {"NVTX ranges, as its launches show them"},
 		[TRACK_DEVICE] = {NULL, PLACE_DEVICE, "device"},
 		[TRACK_RUNNING] = {"operations running"},

@@ -122,6 +122,7 @@ struct collect_options {
 	size_t memory_bytes, target_bytes; /* 0: COLLECT_MEMORY, COLLECT_TARGET_BYTES */
 	bool watches_load;                 /* provide the GPU load in struct collected */
 	bool keeps_metrics;                /* provide metrics in struct collected */
+	bool draws_off_cpu; /* records of times off the CPU that ON_CPU reports (--wall) */
 };
 
 struct collect;

@@ -288,10 +288,18 @@ static void spread_off_cpu(struct off_cpu_target *t, const struct off_cpu_times 
 	add_off_cpu(t, stack_of_program(c, t->process->comm, PSEUDO_NO_STACK), sum);
 }
 
-/* Passes a time off the CPU to the add-ons, with the stack of the wait. */
+/* Passes a time off the CPU to the timeline and the add-ons, with the stack of the wait. */
 static void show_off_cpu(struct collect *c, const struct off_cpu_target *target,
 			 struct stack_id stack, uint64_t from_ns, uint64_t ns)
 {
+	if (ns && c->options.draws_off_cpu)
+		profile_sink_add(&c->sink,
+				 &(struct profile_item){.record = {.kind = TIMELINE_OFF_CPU,
+								   .start_ns = from_ns,
+								   .duration_ns = ns,
+								   .stack = stack,
+								   .place = target->place},
+							.flags = ITEM_DRAWN});
 	addons_off_cpu(&c->addons, &(struct thread_time){.start_ns = from_ns,
 							 .end_ns = saturated_sum(from_ns, ns),
 							 .process = target->process->id,
@@ -300,12 +308,12 @@ static void show_off_cpu(struct collect *c, const struct off_cpu_target *target,
 							 .stack = stack});
 }
 
-/* Passes a whole time off the CPU, with a known start, to the add-ons. */
+/* Shows a whole time off the CPU, with a known start. */
 static void add_interval(struct collect *c, const struct off_cpu_target *target,
 			 struct stack_id stack, const struct stack_on_cpu *record,
 			 const struct off_cpu_times *times)
 {
-	if (!c->addons.takes_off_cpu)
+	if (!c->addons.takes_off_cpu && !c->options.draws_off_cpu)
 		return;
 	if (same_id(stack, STACK_EMPTY))
 		stack = stack_of_program(c, target->process->comm, PSEUDO_NO_STACK);

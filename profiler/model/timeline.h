@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records each CPU sample, launch, GPU operation, wait and timed call, for outputs that show the
- * course of a run.
+ * Records each CPU sample, launch, GPU operation, wait, timed call and longer time off the CPU, for
+ * outputs that show the course of a run.
  *
  * A run has tens of millions of records, so they are in a file, 56 bytes each: 25 million take 1.4
  * GB. The file has no name, so it disappears however the profiler ends. The caller chooses its
@@ -49,6 +49,7 @@ enum timeline_kind {
 	TIMELINE_GPU_OPERATION, /* all with usable times; 0 ns: an instant */
 	TIMELINE_WAIT,          /* the whole call */
 	TIMELINE_CALL,          /* a timed call, cut at the end of its process or the run */
+	TIMELINE_OFF_CPU,       /* blocked, or waiting for a CPU (--wall); has no row */
 	TIMELINE_KINDS
 };
 

@@ -42,7 +42,7 @@ int run_parts_open(struct run_parts *run)
 			.calls = times_calls,
 			.threads = m->thread_origin,
 			.times = m->wall || m->idle,
-			.moments = m->idle,
+			.moments = m->idle || run->options->draws_off_cpu,
 			.kernel_waits = m->kernel_waits,
 			.running = m->attached,
 			.python_lines = m->python_lines},
@@ -95,7 +95,8 @@ static int open_collect(struct run_parts *run)
 					  .idle_store = o->idle_store,
 					  .timeline = o->timeline,
 					  .watches_load = o->watches_load,
-					  .keeps_metrics = o->keeps_metrics});
+					  .keeps_metrics = o->keeps_metrics,
+					  .draws_off_cpu = o->draws_off_cpu});
 	if (!run->collect) {
 		log_error(run->log, "out of memory");
 		return -ENOMEM;

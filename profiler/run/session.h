@@ -74,9 +74,9 @@ struct session_options {
 	bool is_for_findings; /* nothing else uses the timeline: launches have no durations */
 	struct timeline *idle_store; /* collect.h; may be set before session_run */
 	struct session_watcher watcher;
-	bool watches_load, keeps_metrics; /* collect.h */
-	bool is_controlled;               /* the watcher may change the time range */
-	bool takes_turns;                 /* collect.h: the watcher calls session_take */
+	bool watches_load, keeps_metrics, draws_off_cpu; /* collect.h */
+	bool is_controlled;                              /* the watcher may change the time range */
+	bool takes_turns; /* collect.h: the watcher calls session_take */
 };
 
 struct session;

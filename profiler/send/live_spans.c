@@ -244,7 +244,7 @@ bool live_spans_take(struct live_spans *l, const struct timeline_record *record,
 	saturated_add(&sums->ns[record->kind], record->duration_ns);
 	if (record->start_ns < sums->first_ns)
 		sums->first_ns = record->start_ns;
-	if (record->kind == TIMELINE_CPU_SAMPLE)
+	if (record->kind == TIMELINE_CPU_SAMPLE || record->kind == TIMELINE_OFF_CPU)
 		return false;
 	if (record->kind == TIMELINE_GPU_OPERATION && record->correlation && !launched_ns)
 		sums->without_launch++;
@@ -456,8 +456,7 @@ bool live_spans_is_stopping(const struct live_spans *l)
 
 struct live_spans_count live_spans_count(const struct live_spans *l)
 {
-	return (struct live_spans_count){.all = l->sums.records -
-						l->sums.count[TIMELINE_CPU_SAMPLE] + 1,
+	return (struct live_spans_count){.all = trace_sums_spans(&l->sums) + 1,
 					 .lost = atomic_load(&l->lost)};
 }
 

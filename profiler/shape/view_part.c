@@ -10,7 +10,8 @@
 static const enum row_kind row_kinds[TIMELINE_KINDS] = {
 	[TIMELINE_CPU_SAMPLE] = ROW_CPU, [TIMELINE_GPU_OPERATION] = ROW_GPU,
 	[TIMELINE_WAIT] = ROW_WAIT,      [TIMELINE_CALL] = ROW_CALL,
-	[TIMELINE_LAUNCH] = ROW_GPU, /* has no row; checked like an operation */
+	[TIMELINE_LAUNCH] = ROW_GPU,   /* has no row; checked like an operation */
+	[TIMELINE_OFF_CPU] = ROW_WAIT, /* short ones are missing: rows are of the whole run */
 };
 
 /* An operation's wait, from its start on; until_ns is 0 without a wait. */
@@ -114,7 +115,7 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 					   row.place};
 	char text[sizeof(PSEUDO_WAITING_FOR_RANK) + 16];
 
-	if (record->kind == TIMELINE_LAUNCH ||
+	if (record->kind == TIMELINE_LAUNCH || record->kind == TIMELINE_OFF_CPU ||
 	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
 		return; /* such records have no row in a whole run either */
 	if (record->kind == TIMELINE_WAIT) {

@@ -85,6 +85,21 @@ const PAGES = {
 			],
 		},
 	},
+	// blocked within the launch, then for a CPU, then until after the end
+	off: {
+		...small,
+		frames: [...small.frames, ...["[blocked: poll]", "[runnable]", "[blocked: futex]"].map(name => ({class: 8, name}))],
+		stacks: [...small.stacks, {outer: 3, frame: 5}, {outer: 3, frame: 6}, {outer: 2, frame: 7}],
+		timeline: {
+			...small.timeline,
+			records: [
+				...small.timeline.records,
+				{kind: 5, place: 0, start: 100000, duration: 40000, stack: 6},
+				{kind: 5, place: 0, start: 140000, duration: 60000, stack: 7},
+				{kind: 5, place: 0, start: 800000, duration: 300000, stack: 8},
+			],
+		},
+	},
 	training,
 	none: {...small, timeline: null},
 	lost: {...small, timeline: {records: [], lost: 12, reason: "No space left on device"}},
@@ -396,6 +411,46 @@ test("after each change of the view, the tip is of what is under the pointer the
 	await browser.key("Enter");
 	await browser.key("m");
 	assert.match(await hash(), /time=7\d{5}\.\.1000000/);
+	noProblems();
+});
+
+test("time off the CPU is in the thread's row, in colours by reason, with a legend", async () => {
+	await open("off", "#view=timeline");
+	const row = (await boxes()).filter(box => box.type === "off"),
+		// of the canvas at the upper edge of each box
+		colours = await browser.evaluate(`(() => {
+			const scale = devicePixelRatio, canvas = document.querySelector(${JSON.stringify(ROWS)});
+			const {data} = canvas.getContext("2d").getImageData(0, ${row[0].y + 2} * scale, canvas.width, 1);
+
+			return ${JSON.stringify(row.map(({x}) => x + 2))}.map(x => [...data.slice(4 * Math.round(x * scale)).slice(0, 3)].join());
+		})()`);
+
+	assert.deepEqual(row.map(({name, label}) => [name, label]), [
+		["[blocked: poll]", "Off the CPU"],
+		["[runnable]", "Off the CPU"],
+		["[blocked: futex]", "Off the CPU"],
+	]);
+	assert.equal(new Set(colours).size, 3, colours);
+	assert.deepEqual(await texts(".timeline .legend:not([hidden]) li"), [
+		"Off the CPU:", "waiting for a CPU", "in a CUDA call", "lock, GIL, condition",
+	]);
+	await browser.move(...(await pointAt("[blocked: futex]")));
+	await browser.until('document.querySelector(".timeline .tip:not([hidden])")');
+	assert.match((await texts(".timeline .tip")).join(), /^\[blocked: futex\]300 µs · at 0\.800.* · in tokenize · lock, GIL, condition$/);
+	await browser.click(...(await pointAt("[blocked: poll]")));
+	assert.match((await texts("#span-details")).join(), /off the CPU · in a CUDA call · .*duration40.0 µs.*main › cudaLaunchKernel › \[blocked: poll\]/);
+	const before = await hash();
+
+	await browser.key("Enter");
+	assert.notEqual(await hash(), before);
+	await browser.evaluate("history.back()");
+	await browser.until(`!location.hash.includes("window=")`);
+	assert.equal(await hash(), before);
+	// it is in no sum
+	await open("off", "#view=flame&time=100000..1000000");
+	assert.equal(await total(), 600000);
+	await open("small", "#view=timeline");
+	assert.deepEqual(await texts(".timeline .legend:not([hidden]) li"), []);
 	noProblems();
 });
 

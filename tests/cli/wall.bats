@@ -148,6 +148,52 @@ expect_waits()
 	END
 }
 
+@test "timelines have each longer time off the CPU, by thread, also from a capture" {
+	run_profile -cpu-only --wall -o a.trace.json -o a.html -o a.json -o a.profile "$workloads/blocked"
+	expect_status 0
+	run_profile --from a.profile -o b.trace.json
+	expect_status 0
+	python3 - <<-'END'
+		import base64, collections, json, re, zlib
+		def read(name):
+		    rows = collections.defaultdict(list)
+		    for e in json.load(open(name))["traceEvents"]:
+		        if e.get("cat") == "off_cpu":
+		            start = round(e["ts"] * 1000)
+		            rows[e["tid"]].append((start, start + round(e["dur"] * 1000), e["name"]))
+		    return rows
+		rows = read("a.trace.json")
+		assert rows == read("b.trace.json")
+		assert len(rows) >= 8, rows.keys()
+		names = {name for row in rows.values() for _, _, name in row}
+		for kind in "sleep", "futex", "read pipe", "poll", "read socket":
+		    assert f"[blocked: {kind}]" in names, names
+		for row in rows.values(): # a thread is off the CPU once at a time
+		    row.sort()
+		    assert all(a[1] <= b[0] for a, b in zip(row, row[1:])), row
+		t = json.load(open("a.json"))["totals"]
+		ns = sum(end - start for row in rows.values() for start, end, _ in row)
+		assert 0.5 * t["waiting_ns"] < ns <= t["waiting_ns"], (ns, t)
+		# the page has them, too: parts of records with groups of kind 5
+		off = 0
+		for part in re.findall(r'class="timeline">([^<]*)', open("a.html").read()):
+		    data, at = zlib.decompress(base64.b64decode(part), 31), 0
+		    def number():
+		        global at
+		        value = shift = 0
+		        while True:
+		            byte = data[at]; at += 1
+		            value |= (byte & 127) << shift; shift += 7
+		            if byte < 128:
+		                return value
+		    if number() == 0:
+		        groups = number()
+		        kinds, _, counts = ([number() for _ in range(groups)] for _ in range(3))
+		        off += sum(n for kind, n in zip(kinds, counts) if kind == 5)
+		assert off == sum(len(row) for row in rows.values()), off
+	END
+}
+
 # gil.py: two threads that compute, one that waits for a lock of its own.
 write_gil()
 {

@@ -16,7 +16,7 @@ import {
 	textOn,
 } from "../../profiler/web/html/draw.js";
 import {CHANGE_COLOURS} from "../../profiler/web/html/difference.js";
-import {KINDS} from "../../profiler/web/html/kinds.js";
+import {KINDS, OFF_CPU_REASONS} from "../../profiler/web/html/kinds.js";
 
 const source = path => readFileSync(new URL(`../../profiler/${path}`, import.meta.url), "utf8");
 const THEMES = ["light", "dark"];
@@ -62,7 +62,7 @@ test("reports: boxes of each kind, in each shade, dimmed, in both themes", () =>
 		const {page, root, text} = BOX_COLOURS[theme];
 
 		expectReadable(text, root, "the root");
-		for (const kind of KINDS)
+		for (const kind of [...KINDS, ...OFF_CPU_REASONS])
 			for (let shade = -0.13; shade <= 0.131; shade += 0.01) {
 				const fill = shiftColour(kind[theme], shade);
 

@@ -24,6 +24,7 @@ import {
 	spansBetween,
 	tickStep,
 } from "../../profiler/web/html/spans.js";
+import {kindsOfFrames, reasonOf} from "../../profiler/web/html/kinds.js";
 import {makeTree} from "../../profiler/web/html/tree.js";
 import {
 	clipIntervals,
@@ -206,7 +207,7 @@ test("damaged parts are refused", async () => {
 	await assert.rejects(read(Buffer.concat([parts[0], Buffer.from([0])])), /after its end/);
 	await assert.rejects(read(Buffer.from([9])), /kind 9/);
 	made.timeline.records.length = 1;
-	for (const record of [{place: 99}, {kind: 5}]) assert.throws(() => start().add(one(record)), /no kind or place/);
+	for (const record of [{place: 99}, {kind: 6}]) assert.throws(() => start().add(one(record)), /no kind or place/);
 	await assert.rejects(read(one({stack: 99})), /no stack/);
 	await assert.rejects(start().finish(), /no end/);
 	const short = start();
@@ -247,6 +248,47 @@ test("of a part of the run, that part is the run", async () => {
 		{from, to, runFrom, runTo} = timeline;
 
 	assert.deepEqual([from, to, runFrom, runTo], [400, 600, 400, 600]);
+});
+
+test("time off the CPU: a row of each thread, in no sum, by reason", async () => {
+	const texts = [
+		"main", "cudaStreamSynchronize", "[runnable]", "[blocked: futex]", "[blocked: GIL]", "[blocked: read socket]",
+		"[blocked: read pipe]", "[blocked: page fault]", "[blocked: sleep]", "[blocked: system call 203]", "[blocked: poll]",
+	];
+	const made = {
+		frames: texts.map((name, i) => ({name, class: i === 1 ? 4 : i > 1 ? 8 : 0})),
+		// each reason below main, then three within the CUDA call
+		stacks: [
+			{outer: 0, frame: 0},
+			{outer: 1, frame: 1},
+			...[2, 3, 4, 5, 6, 7, 8, 9, 10].map(frame => ({outer: 1, frame})),
+			...[2, 3, 10].map(frame => ({outer: 2, frame})),
+		],
+		places: [
+			[0, 1, -1, -1, -1],
+			[0, 2, -1, -1, -1],
+		],
+		timeline: {
+			records: Array.from({length: 12}, (_, i) => ({kind: 5, place: i % 2, start: 100 * i, duration: 90, stack: 3 + i})),
+		},
+	};
+	const timeline = await build(made, 5),
+		{profile, spans, tracks} = timeline,
+		kinds = kindsOfFrames(profile.frames);
+
+	assert.deepEqual(
+		tracks.map(({type, thread, count, lanes}) => [type, thread, count, lanes.length]),
+		[
+			["off", 1, 6, 1],
+			["off", 2, 6, 1],
+		],
+	);
+	assert.deepEqual(
+		Array.from({length: 12}, (_, i) => reasonOf(profile, kinds, 3 + i).word),
+		["run", "lock", "lock", "net", "io", "memory", "sleep", "other", "net", "run", "gpu", "gpu"],
+	);
+	assert.equal(reasonOf(profile, kinds, 0).word, "other"); // without a stack
+	assert.equal(sliceRows(timeline, makeMeasure({start: [0], end: [spans.count * 100]})).count, 0);
 });
 
 test("orders of runs", () => {

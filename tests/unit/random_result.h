@@ -87,7 +87,7 @@ static inline void random_record(struct prng *p, struct random_result *r)
 					 .stack = {random_stack(p, m)}};
 	struct timeline_shape shape = {.grid = {(uint32_t)prng_below(p, 4)}, .registers = 7};
 	struct row row = {.kind = kinds[record.kind], .count = 1, .ns = record.duration_ns};
-	bool is_row = record.kind != TIMELINE_LAUNCH;
+	bool is_row = record.kind != TIMELINE_LAUNCH && record.kind != TIMELINE_OFF_CPU;
 
 	switch (record.kind) {
 	case TIMELINE_GPU_OPERATION:

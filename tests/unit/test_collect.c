@@ -1784,6 +1784,55 @@ static void failed_calls_have_their_errors(void **state)
 	timeline_free(timeline);
 }
 
+/* Each reported time off the CPU is one record while blocked, and one while runnable. */
+static void times_off_the_cpu_are_drawn(void **state)
+{
+	static struct stack_snapshot stack = {.event = {.time_ns = 100, .pid = PID, .tid = PID},
+					      .registers[16] = 0x1010};
+	struct stack_on_cpu back = {.event = {.time_ns = 5100, .pid = PID, .tid = PID},
+				    .left_ns = 100,
+				    .blocked_ns = 4000,
+				    .runnable_ns = 1000,
+				    .kind = SYS_futex,
+				    .site = 7};
+	struct heard heard = {.count = 0};
+	struct timeline *timeline = timeline_new(NULL, NULL);
+	struct collect *c = collect_new(&(struct collect_options){.sample_ns = SAMPLE_NS,
+								  .measure.wall = true,
+								  .place_mask = PLACES_ALL,
+								  .timeline = timeline,
+								  .draws_off_cpu = true});
+	const struct timeline_record *r = heard.records;
+
+	(void)state;
+	assert_true(c && timeline);
+	timeline_listen(timeline, hear, &heard);
+	say_hello(c, PID);
+	collect_off_cpu(c, &stack);
+	collect_on_cpu(c, &back);
+	/* without a stack: that of the same site */
+	back.left_ns = 6000;
+	back.blocked_ns = 0;
+	collect_on_cpu(c, &back);
+	/* of another kind, which no stack is known of */
+	back.left_ns = 9000;
+	back.kind = STACK_OFF_CPU_RUNNABLE;
+	collect_on_cpu(c, &back);
+	assert_int_equal(heard.count, 4);
+	for (uint32_t i = 0; i < heard.count; i++)
+		assert_int_equal(r[i].kind, TIMELINE_OFF_CPU);
+	assert_int_equal(r[0].start_ns, 100);
+	assert_int_equal(r[0].duration_ns, 4000);
+	assert_int_equal(r[1].start_ns, 4100);
+	assert_int_equal(r[1].duration_ns, 1000);
+	assert_int_equal(r[2].start_ns, 6000);
+	assert_true(same_id(r[2].stack, r[1].stack) && !same_id(r[0].stack, r[1].stack));
+	assert_false(same_id(r[3].stack, r[2].stack));
+	assert_true(same_id(r[3].place, r[0].place));
+	collect_free(c);
+	timeline_free(timeline);
+}
+
 static void no_python_was_found(void **state)
 {
 	struct python_found found;
@@ -1839,6 +1888,7 @@ int main(void)
 		TEST(recorded_stacks_are_bounded),
 		TEST(samples_weigh_their_period),
 		TEST(a_threads_times_add_up),
+		TEST(times_off_the_cpu_are_drawn),
 		TEST(times_before_the_command_are_not_kept),
 		TEST(samples_have_places_with_names),
 		TEST(launches_are_counted),

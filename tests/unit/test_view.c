@@ -297,7 +297,8 @@ static uint64_t part_of(const struct timeline_record *record, uint64_t from, uin
 
 static void check_times(struct prng *p, const struct random_result *r)
 {
-	static const enum row_kind kinds[] = {ROW_CPU, ROW_KINDS, ROW_GPU, ROW_WAIT, ROW_CALL};
+	static const enum row_kind kinds[] = {ROW_CPU,  ROW_KINDS, ROW_GPU,
+					      ROW_WAIT, ROW_CALL,  ROW_KINDS};
 	struct view_options options = {.slice.has_time = true, .slice.time_text = "x"};
 	struct sums whole[ROW_KINDS] = {{0, 0, 0}}, parts[ROW_KINDS] = {{0, 0, 0}};
 	uint64_t at = 0;
@@ -407,7 +408,7 @@ static void check_records(struct prng *p, const struct random_result *r)
 		struct timeline_record record;
 
 		if (r->made.places.list[r->records[i].place.number].part[PLACE_STREAM] != 1 ||
-		    r->records[i].kind == TIMELINE_WAIT)
+		    r->records[i].kind == TIMELINE_WAIT || r->records[i].kind == TIMELINE_OFF_CPU)
 			continue;
 		assert_int_equal(timeline_read(shown->timeline, number++, 1, &record), 0);
 		EXPECT(p, record.start_ns == r->records[i].start_ns);

@@ -68,7 +68,7 @@ static void add(struct steps_run *r, struct timeline_record record, uint64_t lau
 		row.ns -= record.bytes;
 		row.bytes = 0;
 	}
-	if (record.kind != TIMELINE_LAUNCH)
+	if (record.kind != TIMELINE_LAUNCH && record.kind != TIMELINE_OFF_CPU)
 		made_add_at(&r->made, &row, place);
 	r->launched_ns[r->count] = launched_ns;
 	r->records[r->count++] = record;

@@ -40,7 +40,7 @@ function sumWithin(tracks, from, to, frameOf) {
 }
 
 // Returns for a gap [from, to) of a device with these lanes: `next`, the operation that ended it, and its
-// `launch`, at `launchedAt`; -1: none is known; what its thread did until then: `cpu`, `waits`, `calls`, each
+// `launch`, at `launchedAt`; -1: none is known; what its thread did until then: `cpu`, `waits`, `calls`, `off`, each
 // {ns, frame}. `frameOf` is by span.
 export function lookIntoGap(timeline, lanes, from, to, frameOf) {
 	const {spans, profile, tracks} = timeline,
@@ -57,7 +57,7 @@ export function lookIntoGap(timeline, lanes, from, to, frameOf) {
 	const did = type =>
 		sumWithin(own.filter(track => track.type === type), from, Math.min(launchedAt, to), frameOf);
 
-	return {next, launch, launchedAt, place, cpu: did("samples"), waits: did("waits"), calls: did("calls")};
+	return {next, launch, launchedAt, place, cpu: did("samples"), waits: did("waits"), calls: did("calls"), off: did("off")};
 }
 
 // Says it. `nameOf` is by frame, `frameOf` by span, `threadOf` by place.
@@ -75,6 +75,7 @@ export function sayGap(gap, from, to, nameOf, frameOf, threadOf) {
 		["computed", gap.cpu],
 		["waited", gap.waits],
 		["was in CUDA calls", gap.calls],
+		["was off the CPU", gap.off],
 	]
 		.filter(([, {ns}]) => ns > 0)
 		.map(([verb, {ns, frame}]) => `${verb} for ${formatTime(ns)} (mostly ${nameOf(frame)})`);

@@ -46,6 +46,19 @@ export const KINDS = [
 	["mark", "note (unknown or cut stack, compiling)", "#f3f4f6", "#1d2228"],
 ].map(([word, label, light, dark]) => ({word, label, light, dark}));
 
+// Why a thread is off the CPU, in the order of the legend: word, label, colour in the light and in the dark, text
+// of the frame. The first that fits holds; "gpu" is any within a CUDA call.
+export const OFF_CPU_REASONS = [
+	["run", "waiting for a CPU", "#f5c451", "#a3762a", /^\[runnable/],
+	["gpu", "in a CUDA call", "#8fbbe4", "#345f87", /(?!)/],
+	["lock", "lock, GIL, condition", "#ef9a9a", "#93403f", /^\[blocked: (futex|GIL|lock)/],
+	["net", "network, poll", "#80cbc4", "#2b7069", /socket|: (accept|connect|e?poll|receive|send)/],
+	["io", "file, pipe, device, disk", "#a5d08b", "#47702f", /: (read|write|file|disk|sync|io_uring|ioctl)/],
+	["memory", "page fault, memory", "#ce9fe0", "#6f4488", /: (page fault|memory)/],
+	["sleep", "sleep", "#c9cfd6", "#474f58", /: sleep/],
+	["other", "other", "#b5aa97", "#665d4e", /./],
+].map(([word, label, light, dark, text]) => ({word, label, light, dark, text}));
+
 const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));
 
 // Returns positions in KINDS by frame.
@@ -61,4 +74,14 @@ export function kindNamed(word) {
 
 export function isKind(kind, ...words) {
 	return words.includes(KINDS[kind].word);
+}
+
+// Returns why a thread that left the CPU with a stack of the profile is off it. `kinds` are by frame.
+export function reasonOf({frames, stacks}, kinds, stack) {
+	const text = frames.name[stacks.frame[stack]] ?? "",
+		reason = OFF_CPU_REASONS.find(one => one.text.test(text)) ?? OFF_CPU_REASONS.at(-1);
+
+	for (let at = stacks.parent[stack]; at > 0 && reason.word !== "run"; at = stacks.parent[at])
+		if (isKind(kinds[stacks.frame[at]], "api")) return OFF_CPU_REASONS[1];
+	return reason;
 }

@@ -115,7 +115,8 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 	};
 
 	for (const track of timeline.tracks)
-		for (const lane of track.type === "nvtx" ? [] : track.lanes) {
+		for (const lane of track.lanes) {
+			if (lane.store !== spans) continue;
 			const [first, end] = spansBetween(lane, measure.first, measure.last);
 
 			for (let i = first; i < end; i++) {

@@ -12,7 +12,8 @@ export const SPAN_SAMPLE = 0,
 	SPAN_OPERATION = 2,
 	SPAN_WAIT = 3,
 	SPAN_CALL = 4,
-	SPAN_KINDS = 5;
+	SPAN_OFF_CPU = 5,
+	SPAN_KINDS = 6;
 const PART_RECORDS = 0,
 	PART_SUMS = 1,
 	PART_END = 2;
@@ -231,7 +232,7 @@ const COLUMNS = {
 
 const PART_COLUMNS = ["start", "duration", "stack", "correlation", "node", "bytes", "shape"];
 
-const TRACK_TYPES = ["samples", "calls", "gpu", "waits", "calls"]; // by kind of span
+const TRACK_TYPES = ["samples", "calls", "gpu", "waits", "calls", "off"]; // by kind of span
 
 function trackKey(profile, labels, kind, place) {
 	const {places} = profile,
@@ -369,7 +370,7 @@ async function layOutTrack(store, track, pause) {
 	const {first, count} = track,
 		sorted = orderOf(store.start.subarray(first, first + count));
 	let order = sorted ?? upTo(count);
-	// a thread waits once at a time; samples follow each other, except for clock jitter
+	// a thread waits, and is off the CPU, once at a time; samples follow each other, except for clock jitter
 	const most = track.type === "gpu" || track.type === "calls" ? MOST_LANES : 1;
 	const {lanes, count: laneCount, until, isCrowded} = chooseLanes(store, first, order, most),
 		ends = new Uint32Array(laneCount);

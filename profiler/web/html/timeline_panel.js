@@ -6,7 +6,7 @@ import {KINDS} from "./kinds.js";
 import {placesThatPass} from "./tree.js";
 import {fact, makeFacts, placeOfFrame} from "./details.js";
 import {formatRange, parseRange} from "./state.js";
-import {SPAN_CALL, SPAN_LAUNCH, SPAN_WAIT, operationsOf} from "./timeline.js";
+import {SPAN_CALL, SPAN_LAUNCH, SPAN_OFF_CPU, SPAN_WAIT, operationsOf} from "./timeline.js";
 import {formatTick} from "./spans.js";
 import {gapsBetween} from "./slices.js";
 import {WORK_COLLECTIVE, WORK_COPY, lanesByDevice, longestGaps, sumBusy} from "./busy.js";
@@ -19,8 +19,9 @@ const WHAT = [];
 WHAT[SPAN_LAUNCH] = "launch";
 WHAT[SPAN_WAIT] = "waiting for the GPU";
 WHAT[SPAN_CALL] = "CUDA call, wall time";
+WHAT[SPAN_OFF_CPU] = "off the CPU";
 
-// `view` is what the timeline offers: rows (timeline_rows.js), colourIn, nameOfFrame, select, selectIn, zoomTo,
+// `view` is what the timeline offers: rows (timeline_rows.js), colourIn, reasonAt, nameOfFrame, select, selectIn, zoomTo,
 // chooseTime.
 export function makeTimelinePanel(app, element, view) {
 	const {frames, stacks, places, devices} = app.profile,
@@ -156,12 +157,13 @@ export function makeTimelinePanel(app, element, view) {
 			swatch = make("i", {title: kind?.label ?? null}),
 			stack = stackOf(span);
 
-		swatch.style.backgroundColor = view.colourIn(lane, frame).fill;
+		swatch.style.backgroundColor = view.colourIn(lane, i).fill;
 		fill(
 			frame < 0 ? "[stack not captured]" : clip(frames.name[frame], 2000),
 			swatch,
 			[
 				(store.stack && WHAT[store.kind[i]]) || (kind?.label ?? ""),
+				track.type === "off" ? view.reasonAt(i).label : "",
 				track.type === "gpu"
 					? `${clip(rows.deviceName(track.device), 80)}, ${rows.trackLabel(track, true, true)}`
 					: clip(rows.threadName(track), 120),

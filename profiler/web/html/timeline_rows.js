@@ -21,11 +21,12 @@ const TRACK_LABELS = {
 		layers: "Operators, layers",
 		calls: "CUDA calls",
 		waits: "Waiting",
+		off: "Off the CPU",
 		samples: "CPU samples",
 	},
-	TRACK_KINDS = {gpu: "gpu", waits: "wait", samples: "cpu"},
+	TRACK_KINDS = {gpu: "gpu", waits: "wait", off: "wait", samples: "cpu"},
 	ALWAYS = ["calls", "nvtx", "layers"],
-	THREAD_ORDER = ["nvtx", "layers", "calls", "waits", "samples"],
+	THREAD_ORDER = ["nvtx", "layers", "calls", "waits", "off", "samples"],
 	REST = "others";
 
 export function makeTimelineRows(app) {
@@ -144,7 +145,7 @@ export function makeTimelineRows(app) {
 			};
 
 			group.tracks.push(track);
-			group.ns += track.ns;
+			if (track.type !== "off") group.ns += track.ns; // a thread that sleeps is not busy
 			groups.set(id, group);
 		}
 		const sorted = [...groups.values()];

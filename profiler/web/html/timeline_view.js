@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Shows the timeline: what ran when, from the whole run down to single kernels.
-import {make} from "./dom.js";
+import {make, refill} from "./dom.js";
 import {clip, formatCount, formatTime, plural} from "./format.js";
-import {KINDS, kindNamed} from "./kinds.js";
+import {KINDS, OFF_CPU_REASONS, kindNamed, reasonOf} from "./kinds.js";
 import {cutName} from "./names.js";
 import {placesThatPass} from "./tree.js";
 import {
@@ -45,6 +45,7 @@ export function makeTimelineView(app) {
 	});
 	const sheet = make("div", {class: "sheet"}, canvas);
 	const scroller = make("div", {class: "graph lanes"}, sheet);
+	const legend = make("ul", {class: "legend", "aria-label": "Why threads are off the CPU", hidden: true});
 	const note = make("p", {class: "deeper", hidden: true});
 	const details = make("div", {class: "details", id: "span-details", "aria-live": "polite"});
 	const tip = make("div", {class: "tip", hidden: true});
@@ -55,12 +56,14 @@ export function makeTimelineView(app) {
 		head,
 		scroller,
 		message,
+		legend,
 		note,
 		details,
 		tip,
 	);
 	const textWidth = makeTextWidth(canvas.getContext("2d"));
-	const colours = new Map();
+	const colours = new Map(),
+		reasons = new Map(); // by stack
 	let timeline = null,
 		rows = [], // lanes and headings, from the top
 		listed = null,
@@ -102,6 +105,8 @@ export function makeTimelineView(app) {
 			overview = null;
 			from = timeline.from;
 			to = timeline.to;
+			reasons.clear();
+			fillLegend();
 		}
 		if (app.state.window !== shownWindow) {
 			shownWindow = app.state.window;
@@ -240,19 +245,45 @@ export function makeTimelineView(app) {
 				frame < 0 ? 0 : (shadeOf(frames.name[frame]) - 0.5) * 0.26,
 			);
 
-			colour = {fill, text: textOn(fill)};
+			colour = {fill};
 			colours.set(frame, colour);
 		}
 		return colour;
 	}
 
-	// Waits have the colour of waits, not that of their call.
-	const colourIn = (lane, frame) => {
-		if (lane.track.type !== "waits") return colourOf(frame);
-		const fill = app.colour(kindNamed("wait"));
+	// Returns why a thread is off the CPU.
+	function reasonAt(i) {
+		const stack = timeline.spans.stack[i];
 
-		return {fill, text: textOn(fill)};
-	};
+		if (!reasons.has(stack)) reasons.set(stack, reasonOf(app.profile, app.kinds, stack));
+		return reasons.get(stack);
+	}
+
+	// Waits have the colour of waits, not that of their call; times off the CPU that of the reason.
+	const colourIn = ({track, store}, i) =>
+		track.type === "waits"
+			? {fill: app.colour(kindNamed("wait"))}
+			: track.type === "off"
+				? {fill: app.colour(reasonAt(i))}
+				: colourOf(store.frameAt(i));
+
+	function fillLegend() {
+		const present = new Set();
+
+		for (const {type, first, count} of timeline.tracks)
+			for (let i = first; type === "off" && i < first + count; i++) present.add(reasonAt(i));
+		legend.hidden = present.size === 0;
+		refill(
+			legend,
+			make("li", {text: "Off the CPU:"}),
+			...OFF_CPU_REASONS.filter(reason => present.has(reason)).map(reason => {
+				const swatch = make("i");
+
+				swatch.style.backgroundColor = app.colour(reason);
+				return make("li", {}, swatch, reason.label);
+			}),
+		);
+	}
 
 	const nameOfFrame = frame =>
 		frame < 0
@@ -295,8 +326,9 @@ export function makeTimelineView(app) {
 		};
 
 		layOutLane(lane, from, to, plotWidth(), (x, width, first, end, share) => {
-			const frame = store.frameAt(end - first > 1 ? (first + end) >> 1 : first),
-				colour = colourIn(lane, frame),
+			const middle = end - first > 1 ? (first + end) >> 1 : first,
+				frame = store.frameAt(middle),
+				colour = colourIn(lane, middle),
 				isBright = isWanted(store, first, end);
 			// density as opacity, in eight steps
 			const alpha = (isBright ? 1 : 0.22) * (0.3 + 0.7 * (Math.ceil(share * 8) / 8));
@@ -628,6 +660,7 @@ export function makeTimelineView(app) {
 	const panel = makeTimelinePanel(app, details, {
 		rows: lister,
 		colourIn,
+		reasonAt,
 		nameOfFrame,
 		select,
 		selectIn(lane, time) {
@@ -645,14 +678,16 @@ export function makeTimelineView(app) {
 		const {lane, i} = hover,
 			{store} = lane,
 			isIdle = lane.track.type === "idle",
-			number = store.number[i] > 1 && store.stack ? `${formatCount(store.number[i])} × ` : "";
+			number = store.number[i] > 1 && store.stack ? `${formatCount(store.number[i])} × ` : "",
+			outer = lane.track.type === "off" ? app.profile.stacks.parent[store.stack[i]] : 0;
 
 		tip.replaceChildren(
 			make("b", {text: isIdle ? "idle" : number + clip(nameOfFrame(store.frameAt(i)), 200)}),
 			make("span", {
 				text:
 					`${formatTime(store.duration[i])} · at ${formatTick(store.start[i], 1, Math.max(to, 1))}` +
-					(isIdle ? `. ${panel.describe(hover).text}` : ""),
+					(isIdle ? `. ${panel.describe(hover).text}` : "") +
+					(outer > 0 ? ` · in ${clip(nameOfFrame(app.profile.stacks.frame[outer]), 200)} · ${reasonAt(i).label}` : ""),
 			}),
 		);
 	}
@@ -1057,6 +1092,7 @@ export function makeTimelineView(app) {
 		recolour() {
 			colours.clear();
 			look = null;
+			if (timeline && timeline.spans.count > 0) fillLegend();
 			if (timeline && timeline.spans.count > 0 && cursor) showDetails();
 			draw();
 		},
