@@ -13,13 +13,25 @@
 #define NONE UINT32_MAX
 
 enum {
-	PART_RECORDS = 1 << 16,
+	PART_SPANS = 1 << 17,
+	LANES = 4, /* most lanes of a track */
 	/* classes of durations: eight for each power of two */
 	CLASSES = 64 * 8,
 	FIRST_BINS_SHIFT = 20,
 };
 
-enum part_kind { PART_OF_RECORDS, PART_OF_SUMS, PART_END };
+/* A span may seem to begin so much before the end of another in its lane, by clock jitter. */
+#define TREMBLING_NS 1000u
+
+enum part_kind { PART_HEAD, PART_OF_SPANS, PART_OF_DETAILS };
+
+enum run_flag {
+	RUN_BEGINS_TRACK = 1,
+	RUN_BEGINS_LANE = 2,
+	RUN_IS_CROWDED = 4,
+	RUN_OF_SUMS = 8,
+	RUN_OF_PLACES = 16
+};
 
 static const struct html_timeline_limits usual_limits = {6000000, 2000000};
 
@@ -27,6 +39,28 @@ static const struct html_timeline_limits usual_limits = {6000000, 2000000};
 struct sum {
 	uint32_t place, stack, bin, kind;
 	uint64_t first_ns, ns, bytes, count;
+};
+
+/* A row of the page: records of one type, of a thread or stream. */
+struct track {
+	uint32_t key[5]; /* type; process; thread, or device, context and stream */
+	uint32_t most_lanes, place;
+	bool is_crowded, has_places; /* more overlap than there are lanes; several places */
+};
+
+/* A record or sum, as the page has it. */
+struct span {
+	uint64_t start_ns, duration_ns, bytes;
+	uint64_t node; /* number of records, in a sum */
+	uint32_t track, place, stack, shape, correlation;
+	uint8_t kind, lane;
+	bool is_sum;
+};
+
+/* Spans of one lane and kind, in a part. */
+struct run {
+	uint32_t first;
+	uint8_t flags;
 };
 
 struct html_timeline {
@@ -39,11 +73,14 @@ struct html_timeline {
 	uint32_t shortest; /* class of the shortest durations that are not in sums */
 	uint64_t of_class[CLASSES];
 
-	struct timeline_record *part; /* with stacks and places of the page */
-	uint32_t part_count;
+	uint64_t room, summed; /* records to keep, and those in sums */
+	struct span *spans;    /* kept records and sums */
+	uint32_t count, sum_count;
+	uint32_t *order;  /* numbers of spans, in the order of the page */
+	struct run *runs; /* belong to the part that is written */
+	RECORD_SET(struct track) tracks;
 	RECORD_SET(struct sum) sums;
 	uint32_t bin_shift;
-	uint64_t written, summed;
 };
 
 /* ---- first pass ---- */
@@ -92,6 +129,7 @@ static int read_once(struct html_timeline *h)
 		kept += h->of_class[h->shortest - 1];
 		if (kept > h->limits.records)
 			break;
+		h->room = kept;
 	}
 	/* begin with at most 2^20 bins */
 	while ((h->last_ns - h->first_ns) >> h->bin_shift >> FIRST_BINS_SHIFT)
@@ -112,8 +150,7 @@ struct html_timeline *html_timeline_new(const struct result *result,
 		return h;
 	h->stacks = calloc(result->stack_count + 1u, 1);
 	h->places = calloc(result->place_count + 1u, 1);
-	h->part = malloc(PART_RECORDS * sizeof(*h->part));
-	if (!h->stacks || !h->places || !h->part || read_once(h) != 0) {
+	if (!h->stacks || !h->places || read_once(h) != 0) {
 		html_timeline_free(h);
 		errno = ENOMEM;
 		return NULL;
@@ -127,7 +164,10 @@ void html_timeline_free(struct html_timeline *h)
 		return;
 	free(h->stacks);
 	free(h->places);
-	free(h->part);
+	free(h->spans);
+	free(h->order);
+	free(h->runs);
+	record_set_release(&h->tracks.set);
 	record_set_release(&h->sums.set);
 	free(h);
 }
@@ -182,15 +222,15 @@ static int coarsen(struct html_timeline *h)
 	return err;
 }
 
-static int add_short(struct html_timeline *h, const struct timeline_record *r)
+static int add_short(struct html_timeline *h, const struct span *r)
 {
 	int err = add_sum(
 		h, &(struct sum){.first_ns = r->start_ns,
 				 .ns = r->duration_ns,
 				 .bytes = r->bytes,
 				 .count = 1,
-				 .place = r->place.number,
-				 .stack = r->stack.number,
+				 .place = r->place,
+				 .stack = r->stack,
 				 .bin = (uint32_t)((r->start_ns - h->first_ns) >> h->bin_shift),
 				 .kind = r->kind});
 
@@ -201,129 +241,82 @@ static int add_short(struct html_timeline *h, const struct timeline_record *r)
 	return err;
 }
 
-/* ---- writing ---- */
+/* ---- spans ---- */
 
-static const char part_begin[] =
-	"</script>\n<script type=\"application/octet-stream\" class=\"timeline\">";
-
-static uint64_t signed_number(uint64_t a, uint64_t b)
+/* Returns the number of the track of records of a kind and place; RECORD_NONE if out of memory. */
+static uint32_t find_track(struct html_timeline *h, uint32_t kind, uint32_t place)
 {
-	return a >= b ? (a - b) << 1 : ((b - a) << 1) - 1;
-}
+	static const uint8_t types[TIMELINE_KINDS] = {
+		[TIMELINE_CPU_SAMPLE] = 0,    [TIMELINE_LAUNCH] = 1, [TIMELINE_CALL] = 1,
+		[TIMELINE_GPU_OPERATION] = 2, [TIMELINE_WAIT] = 3,   [TIMELINE_OFF_CPU] = 4};
+	const struct place nowhere = place_unknown();
+	const uint32_t *part =
+		(place < h->result->place_count ? &h->result->places[place] : &nowhere)->part;
+	struct track track = {.key = {types[kind], part[PLACE_PROCESS], part[PLACE_THREAD]},
+			      .place = place,
+			      .most_lanes = types[kind] == 1 ? LANES : 1};
 
-static bool same_group(const struct timeline_record *a, const struct timeline_record *b)
-{
-	return a->kind == b->kind && same_id(a->place, b->place);
-}
-
-static int compare_records(const void *a, const void *b)
-{
-	const struct timeline_record *x = a, *y = b;
-	int order = compare_numbers(x->kind, y->kind);
-
-	order = order ? order : compare_numbers(x->place.number, y->place.number);
-	order = order ? order : compare_numbers(x->start_ns, y->start_ns);
-	order = order ? order : compare_numbers(y->duration_ns, x->duration_ns);
-	return order ? order : compare_numbers(x->correlation, y->correlation);
-}
-
-/* Writes a column. `value` is an expression in the record `i`; `is_first` is that of its group. */
-#define COLUMN(value)                                                                        \
-	do {                                                                                 \
-		for (uint32_t i = 0; i < count; i++) {                                       \
-			const bool is_first = i == 0 || !same_group(&part[i - 1], &part[i]); \
-                                                                                             \
-			(void)is_first;                                                      \
-			deflated_number(data, value);                                        \
-		}                                                                            \
-	} while (0)
-
-static void write_groups(const struct html_timeline *h, struct deflated *data)
-{
-	const struct timeline_record *part = h->part;
-	uint32_t count = h->part_count, groups = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		groups += i == 0 || !same_group(&part[i - 1], &part[i]);
-	deflated_number(data, groups);
-	for (int column = 0; column < 4; column++) {
-		for (uint32_t i = 0, end; i < count; i = end) {
-			for (end = i + 1; end < count && same_group(&part[i], &part[end]);)
-				end++;
-			deflated_number(data, column == 0   ? part[i].kind
-					      : column == 1 ? part[i].place.number + 1
-					      : column == 2
-						      ? end - i
-						      : signed_number(part[i].start_ns,
-								      h->result->totals.start_ns));
-		}
+	if (kind == TIMELINE_GPU_OPERATION) {
+		track.most_lanes = LANES;
+		track.key[2] = part[PLACE_DEVICE];
+		track.key[3] = part[PLACE_CONTEXT];
+		track.key[4] = part[PLACE_STREAM];
 	}
+	return record_get(&h->tracks, &track.key, &track);
 }
 
-/* Writes the records in h->part. In sums, `graph_node` is their number of records. */
-static int write_part(struct html_timeline *h, enum part_kind kind, FILE *out)
+/* Adds a span at a place of the result, for which there is room. Returns 0, or -ENOMEM. */
+static int add_span(struct html_timeline *h, struct span span)
 {
-	const struct timeline_record *part = h->part;
-	uint32_t count = h->part_count;
-	struct deflated *data;
-
-	if (count == 0)
-		return 0;
-	fputs(part_begin, out);
-	data = deflated_new(out);
-	if (!data)
+	span.track = find_track(h, span.kind, span.place);
+	if (span.track == RECORD_NONE)
 		return -ENOMEM;
-	qsort(h->part, count, sizeof(*h->part), compare_records);
-	deflated_number(data, kind);
-	write_groups(h, data);
-	deflated_number(data, count);
-	COLUMN(is_first ? 0 : part[i].start_ns - part[i - 1].start_ns);
-	COLUMN(part[i].duration_ns);
-	COLUMN(part[i].stack.number);
-	COLUMN(signed_number(part[i].correlation, is_first ? 0 : part[i - 1].correlation));
-	COLUMN(part[i].graph_node);
-	COLUMN(part[i].bytes);
-	COLUMN(part[i].shape);
-	h->written += count;
-	h->part_count = 0;
-	return deflated_finish(data);
+	h->tracks.list[span.track].has_places |= span.place != h->tracks.list[span.track].place;
+	h->spans[h->count++] = span;
+	return 0;
 }
 
 static int add_record(struct html_timeline *h, const struct timeline_record *record,
-		      const uint32_t *stacks, const uint32_t *places, FILE *out)
+		      const uint32_t *stacks)
 {
-	struct timeline_record r = *record;
 	uint32_t stack = result_record_stack(h->result, record);
+	struct span span = {.start_ns = record->start_ns,
+			    .duration_ns = record->duration_ns,
+			    .bytes = record->bytes,
+			    .node = record->graph_node,
+			    .place = record->place.number,
+			    .stack = stack < h->result->stack_count ? stacks[stack] : NONE,
+			    .shape = record->shape,
+			    .correlation = record->correlation,
+			    .kind = record->kind};
 
-	r.stack.number = stack < h->result->stack_count ? stacks[stack] : NONE;
-	r.place.number = r.place.number < h->result->place_count ? places[r.place.number] : NONE;
-	if (r.stack.number == NONE || r.start_ns < h->first_ns || r.start_ns > h->last_ns) {
-		h->lost++; /* not the record that the first pass read */
-		return 0;
+	if (span.stack != NONE && span.start_ns >= h->first_ns && span.start_ns <= h->last_ns) {
+		if (class_of(span.duration_ns) < h->shortest)
+			return add_short(h, &span);
+		if (h->count < h->room)
+			return add_span(h, span);
 	}
-	if (class_of(r.duration_ns) < h->shortest)
-		return add_short(h, &r);
-	h->part[h->part_count++] = r;
-	return h->part_count < PART_RECORDS ? 0 : write_part(h, PART_OF_RECORDS, out);
+	h->lost++; /* not the record that the first pass read */
+	return 0;
 }
 
-static int write_records(struct html_timeline *h, const uint32_t *stacks, const uint32_t *places,
-			 FILE *out)
+static int read_records(struct html_timeline *h, const uint32_t *stacks)
 {
 	struct timeline_reader *reader = timeline_reader_new(h->result->timeline);
 	const struct timeline_record *record;
 	uint64_t seen = 0;
 	int err = 0;
 
-	if (!reader)
-		return -ENOMEM;
+	h->spans = malloc((h->room + 1) * sizeof(*h->spans));
+	if (!reader || !h->spans)
+		err = -ENOMEM;
 	while (!err && seen < h->readable && timeline_reader_next(reader, &record) == 1) {
 		seen++;
-		err = add_record(h, record, stacks, places, out);
+		err = add_record(h, record, stacks);
 	}
 	timeline_reader_free(reader);
 	h->lost += h->readable - seen;
-	return err ? err : write_part(h, PART_OF_RECORDS, out);
+	return err;
 }
 
 static int compare_sums(const void *a, const void *b)
@@ -337,11 +330,15 @@ static int compare_sums(const void *a, const void *b)
 	return order ? order : compare_numbers(x->stack, y->stack);
 }
 
-/* Writes the sums, shifted so that those at one place do not overlap. */
-static int write_sums(struct html_timeline *h, FILE *out)
+/* Adds the sums, shifted so that those at one place do not overlap. Returns 0, or -ENOMEM. */
+static int add_sums(struct html_timeline *h)
 {
-	int err = 0;
+	struct span *grown =
+		realloc(h->spans, ((size_t)h->count + h->sums.count + 1) * sizeof(*grown));
+	int err = grown ? 0 : -ENOMEM;
 
+	if (grown)
+		h->spans = grown;
 	if (h->sums.count > 0)
 		qsort(h->sums.list, h->sums.count, sizeof(*h->sums.list), compare_sums);
 	for (uint32_t i = 0; i < h->sums.count && !err; i++) {
@@ -351,17 +348,243 @@ static int write_sums(struct html_timeline *h, FILE *out)
 		if (last && last->kind == sum->kind && last->place == sum->place &&
 		    saturated_sum(last->first_ns, last->ns) > sum->first_ns)
 			sum->first_ns = saturated_sum(last->first_ns, last->ns);
-		h->part[h->part_count++] = (struct timeline_record){.start_ns = sum->first_ns,
-								    .duration_ns = sum->ns,
-								    .bytes = sum->bytes,
-								    .graph_node = sum->count,
-								    .place = {sum->place},
-								    .stack = {sum->stack},
-								    .kind = sum->kind};
-		if (h->part_count == PART_RECORDS)
-			err = write_part(h, PART_OF_SUMS, out);
+		err = add_span(h, (struct span){.start_ns = sum->first_ns,
+						.duration_ns = sum->ns,
+						.bytes = sum->bytes,
+						.node = sum->count,
+						.place = sum->place,
+						.stack = sum->stack,
+						.kind = (uint8_t)sum->kind,
+						.is_sum = true});
 	}
-	return err ? err : write_part(h, PART_OF_SUMS, out);
+	h->sum_count = h->sums.count;
+	record_set_release(&h->sums.set);
+	return err;
+}
+
+/* ---- order ---- */
+
+static struct span *span_at(const struct html_timeline *h, uint32_t i)
+{
+	return &h->spans[h->order ? h->order[i] : i];
+}
+
+/* Gathers the spans of each track and lane, otherwise in their order. Returns 0, or -ENOMEM. */
+static int gather_spans(struct html_timeline *h)
+{
+	size_t lanes = h->tracks.count * (size_t)LANES;
+	uint32_t *order = malloc((h->count + (size_t)1) * sizeof(*order));
+	uint32_t *next = calloc(lanes + 2, sizeof(*next));
+
+	if (!order || !next) {
+		free(order);
+		free(next);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < h->count; i++)
+		next[h->spans[i].track * LANES + h->spans[i].lane + 2]++;
+	for (size_t i = 2; i < lanes + 2; i++)
+		next[i] += next[i - 1];
+	for (uint32_t i = 0; i < h->count; i++) {
+		const struct span *span = span_at(h, i);
+
+		order[next[span->track * LANES + span->lane + 1]++] = (uint32_t)(span - h->spans);
+	}
+	free(next);
+	free(h->order);
+	h->order = order;
+	return 0;
+}
+
+/* Compares spans of one track by time. */
+static int compare_spans(const void *a, const void *b, void *spans)
+{
+	const struct span *x = (const struct span *)spans + *(const uint32_t *)a;
+	const struct span *y = (const struct span *)spans + *(const uint32_t *)b;
+	int order = compare_numbers(x->start_ns, y->start_ns);
+
+	order = order ? order : compare_numbers(y->duration_ns, x->duration_ns);
+	return order ? order : compare_numbers(x->correlation, y->correlation);
+}
+
+/* Sorts each track by time. As a rule it is sorted. */
+static void sort_tracks(struct html_timeline *h)
+{
+	bool is_sorted = true;
+
+	for (uint32_t first = 0, i = 1; i <= h->count; i++) {
+		if (i < h->count && span_at(h, i)->track == span_at(h, first)->track) {
+			is_sorted &= compare_spans(&h->order[i - 1], &h->order[i], h->spans) <= 0;
+			continue;
+		}
+		if (!is_sorted)
+			qsort_r(&h->order[first], i - first, sizeof(*h->order), compare_spans,
+				h->spans);
+		is_sorted = true;
+		first = i;
+	}
+}
+
+/*
+ * Gives spans in order of their start the first lane of their track that is free. What overlaps
+ * more is in the last.
+ */
+static void choose_lanes(struct html_timeline *h)
+{
+	uint64_t free_ns[LANES];
+
+	for (uint32_t i = 0; i < h->count; i++) {
+		struct span *span = span_at(h, i);
+		struct track *track = &h->tracks.list[span->track];
+		uint64_t jitter_ns = smaller_of(span->duration_ns / 4, TREMBLING_NS);
+		uint64_t end_ns = saturated_sum(span->start_ns, span->duration_ns);
+
+		if (i == 0 || span_at(h, i - 1)->track != span->track)
+			memset(free_ns, 0, sizeof(free_ns));
+		while (free_ns[span->lane] > saturated_sum(span->start_ns, jitter_ns) &&
+		       span->lane + 1u < track->most_lanes)
+			span->lane++;
+		track->is_crowded |= end_ns < free_ns[span->lane];
+		free_ns[span->lane] = larger_of(free_ns[span->lane], end_ns);
+	}
+}
+
+/* Puts spans in order of track, lane and start. Returns 0, or -ENOMEM. */
+static int order_spans(struct html_timeline *h)
+{
+	int err = gather_spans(h);
+
+	h->runs = malloc((PART_SPANS + 1) * sizeof(*h->runs));
+	if (err || !h->runs)
+		return -ENOMEM;
+	sort_tracks(h);
+	choose_lanes(h);
+	return gather_spans(h);
+}
+
+/* ---- writing ---- */
+
+static const char part_begin[] =
+	"</script>\n<script type=\"application/octet-stream\" class=\"timeline\">";
+
+static struct deflated *begin_part(enum part_kind kind, FILE *out)
+{
+	struct deflated *data;
+
+	fputs(part_begin, out);
+	data = deflated_new(out);
+	if (data)
+		deflated_number(data, kind);
+	return data;
+}
+
+static uint64_t signed_number(uint64_t a, uint64_t b)
+{
+	return a >= b ? (a - b) << 1 : ((b - a) << 1) - 1;
+}
+
+/* Returns the flags of the run that span `i` begins. */
+static uint8_t flags_at(const struct html_timeline *h, uint32_t i)
+{
+	const struct span *span = span_at(h, i), *last = i > 0 ? span_at(h, i - 1) : NULL;
+	const struct track *track = &h->tracks.list[span->track];
+	bool begins_track = !last || span->track != last->track;
+
+	return (begins_track ? RUN_BEGINS_TRACK : 0) |
+	       (begins_track || span->lane != last->lane ? RUN_BEGINS_LANE : 0) |
+	       (track->is_crowded && span->lane + 1u == track->most_lanes ? RUN_IS_CROWDED : 0) |
+	       (span->is_sum ? RUN_OF_SUMS : 0) | (track->has_places ? RUN_OF_PLACES : 0);
+}
+
+/* Lists the runs of a part in h->runs, and its end behind them. Returns their number. */
+static uint32_t list_runs(struct html_timeline *h, uint32_t from, uint32_t end)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = from; i < end; i++) {
+		const struct span *span = span_at(h, i),
+				  *last = i > from ? span_at(h, i - 1) : NULL;
+		uint8_t flags = flags_at(h, i);
+
+		if (!last || flags & (RUN_BEGINS_TRACK | RUN_BEGINS_LANE) ||
+		    span->kind != last->kind || span->is_sum != last->is_sum)
+			h->runs[count++] = (struct run){i, flags};
+	}
+	h->runs[count] = (struct run){end, 0};
+	return count;
+}
+
+static uint32_t place_number(const struct html_timeline *h, const struct span *span,
+			     const uint32_t *places)
+{
+	return span->place < h->result->place_count ? places[span->place] + 1 : 0;
+}
+
+static void write_runs(const struct html_timeline *h, struct deflated *data, const uint32_t *places,
+		       uint32_t count)
+{
+	deflated_number(data, count);
+	for (int column = 0; column < 5; column++) {
+		for (const struct run *run = h->runs; run < h->runs + count; run++) {
+			const struct span *span = span_at(h, run->first);
+
+			deflated_number(data, column == 0   ? run->flags
+					      : column == 1 ? span->kind
+					      : column == 2 ? place_number(h, span, places)
+					      : column == 3
+						      ? run[1].first - run->first
+						      : signed_number(span->start_ns,
+								      h->result->totals.start_ns));
+		}
+	}
+}
+
+/* Writes a column of spans [from, end). `value` is an expression in `span`, the span `i`. */
+#define COLUMN(from, end, value)                                 \
+	do {                                                     \
+		for (uint32_t i = (from); i < (end); i++) {      \
+			const struct span *span = span_at(h, i); \
+                                                                 \
+			deflated_number(data, value);            \
+		}                                                \
+	} while (0)
+
+static int write_spans(struct html_timeline *h, const uint32_t *places, uint32_t from, uint32_t end,
+		       FILE *out)
+{
+	struct deflated *data = begin_part(PART_OF_SPANS, out);
+	uint32_t count = list_runs(h, from, end);
+
+	if (!data)
+		return -ENOMEM;
+	write_runs(h, data, places, count);
+	for (const struct run *run = h->runs; run < h->runs + count; run++)
+		COLUMN(run->first, run[1].first,
+		       i > run->first ? span->start_ns - span_at(h, i - 1)->start_ns : 0);
+	COLUMN(from, end, span->duration_ns);
+	COLUMN(from, end, span->stack);
+	for (const struct run *run = h->runs; run < h->runs + count; run++) {
+		if (run->flags & RUN_OF_SUMS)
+			COLUMN(run->first, run[1].first, span->node);
+		if (run->flags & RUN_OF_PLACES)
+			COLUMN(run->first, run[1].first, place_number(h, span, places));
+	}
+	return deflated_finish(data);
+}
+
+static int write_details(const struct html_timeline *h, uint32_t from, uint32_t end, FILE *out)
+{
+	struct deflated *data = begin_part(PART_OF_DETAILS, out);
+
+	if (!data)
+		return -ENOMEM;
+	deflated_number(data, end - from);
+	COLUMN(from, end,
+	       signed_number(span->correlation, i > from ? span_at(h, i - 1)->correlation : 0));
+	COLUMN(from, end, span->is_sum ? 0 : span->node);
+	COLUMN(from, end, span->bytes);
+	COLUMN(from, end, span->shape);
+	return deflated_finish(data);
 }
 
 static void write_shapes(const struct timeline *timeline, struct deflated *data)
@@ -384,21 +607,19 @@ static void write_shapes(const struct timeline *timeline, struct deflated *data)
 	}
 }
 
-static int write_end(const struct html_timeline *h, FILE *out)
+static int write_head(const struct html_timeline *h, FILE *out)
 {
 	struct timeline_stats stats = timeline_stats(h->result->timeline);
 	const char *reason = stats.error == -E2BIG ? "there are too many"
 			     : stats.error         ? strerror(-stats.error)
 			     : h->lost > 0         ? "its file could not be read"
 						   : "";
-	struct deflated *data;
+	struct deflated *data = begin_part(PART_HEAD, out);
 
-	fputs(part_begin, out);
-	data = deflated_new(out);
 	if (!data)
 		return -ENOMEM;
-	deflated_number(data, PART_END);
-	deflated_number(data, h->written);
+	deflated_number(data, h->count);
+	deflated_number(data, h->sum_count);
 	deflated_number(data, h->summed);
 	deflated_number(data, saturated_sum(stats.lost, h->lost));
 	deflated_number(data, stats.lost_shapes);
@@ -408,6 +629,11 @@ static int write_end(const struct html_timeline *h, FILE *out)
 	return deflated_finish(data);
 }
 
+static uint32_t end_of_part(const struct html_timeline *h, uint32_t from)
+{
+	return h->count - from < PART_SPANS ? h->count : from + PART_SPANS;
+}
+
 int html_timeline_write(struct html_timeline *h, const uint32_t *stacks, const uint32_t *places,
 			FILE *out)
 {
@@ -415,8 +641,13 @@ int html_timeline_write(struct html_timeline *h, const uint32_t *stacks, const u
 
 	if (!h->result->timeline)
 		return 0;
-	err = write_records(h, stacks, places, out);
-	if (!err)
-		err = write_sums(h, out);
-	return err ? err : write_end(h, out);
+	err = read_records(h, stacks);
+	err = err ? err : add_sums(h);
+	err = err ? err : order_spans(h);
+	err = err ? err : write_head(h, out);
+	for (uint32_t at = 0; at < h->count && !err; at += PART_SPANS)
+		err = write_spans(h, places, at, end_of_part(h, at), out);
+	for (uint32_t at = 0; at < h->count && !err; at += PART_SPANS)
+		err = write_details(h, at, end_of_part(h, at), out);
+	return err;
 }

@@ -8,31 +8,32 @@
  *
  *	<script type="application/octet-stream" class="timeline">...</script>
  *
+ * Records and sums of short records are spans. They are in the order in which the page keeps them:
+ * by track, lane and start. A track is a row: launches and timed calls of a thread, its samples,
+ *its waits, its times off the CPU, or the operations of a stream. Where spans overlap, a track of
+ *calls or operations has up to four lanes. A span has the first one that is free.
+ *
  * A part begins with its kind:
  *
- *	0, records  in the order of collecting; within a part in order of kind, place, start
- *	1, sums     of short records, in that order
- *	2, the end  once, at last
+ *	0, the head  once, at first
+ *	1, spans     until all are there: then the page shows them
+ *	2, details   of the spans, in the same order
  *
- * Parts of records and of sums have a table of groups, and then a table of records. The groups
- * take their records from that table in turn. A table is its number of rows, and then one column
- * after the other.
+ * A table is its number of rows, and then one column after the other. Numbers are those of
+ * deflated.h. Signed ones are 2n, and -2n-1 below 0. Stacks and places have the page's numbers.
  *
- *	groups      kind, place plus 1, number of records,
- *	            start of the first record: ns since the command's start, signed
- *	records     start: minus that of the record before; 0 for the first of a group
- *	            duration
- *	            stack
- *	            correlation: minus that of the record before in the group, signed
- *	            graph node; of sums, the number of their records
- *	            bytes
- *	            shape
- *	the end     numbers of: records and sums written, records in sums, records lost,
- *	            kernels whose shape is lost; length and text of the reason for the losses;
- *	            shapes, numbered from 1: grid (3), block (3), static and dynamic
- *	            shared memory, registers
+ *	the head  numbers of: spans, sums among them, records in sums, records lost, kernels whose
+ *	          shape is lost; length and text of the reason for the losses; table of shapes,
+ *	          numbered from 1: grid (3), block (3), static and dynamic shared memory, registers
+ *	spans     table of runs of one lane and kind: flags, kind, place plus 1 of the first span,
+ *	          number of spans, start of the first (ns since the command's start, signed);
+ *	          of all spans: start minus that of the span before in the run, duration, stack;
+ *	          run by run, as flagged: number of records of each sum; place plus 1 of each span
+ *	details   number of spans; correlation minus that of the span before in the part (signed),
+ *	          graph node, bytes, shape
  *
- * Signed numbers are 2n, and -2n-1 below 0. Stacks and places have the page's numbers.
+ * Flags of a run: 1, begins a track; 2, begins a lane; 4, of the last lane of a track where more
+ * spans overlap than there are lanes; 8, of sums; 16, of several places.
  *
  * A page holds as many records as a browser can. Beyond that, the shortest records are summed up,
  * by kind, place, stack and bin of the run's time. Duration and bytes of a sum are exactly those

@@ -151,8 +151,9 @@ static void write_one(const struct writer *writer, const char *folder)
 
 int main(int argc, char **argv)
 {
-	static const struct writer *const formats[] = {&perfetto_writer, &chrome_writer,
-						       &otlp_protobuf_writer, &otlp_json_writer};
+	static const struct writer *const formats[] = {&html_writer, &perfetto_writer,
+						       &chrome_writer, &otlp_protobuf_writer,
+						       &otlp_json_writer};
 	const char *folder = argc > 1 ? argv[1] : ".";
 	uint32_t operations = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 5000000;
 	struct timeline *t = timeline_new(folder, NULL);

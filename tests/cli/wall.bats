@@ -174,7 +174,7 @@ expect_waits()
 		t = json.load(open("a.json"))["totals"]
 		ns = sum(end - start for row in rows.values() for start, end, _ in row)
 		assert 0.5 * t["waiting_ns"] < ns <= t["waiting_ns"], (ns, t)
-		# the page has them, too: parts of records with groups of kind 5
+		# the page has them, too: parts of spans with runs of kind 5
 		off = 0
 		for part in re.findall(r'class="timeline">([^<]*)', open("a.html").read()):
 		    data, at = zlib.decompress(base64.b64decode(part), 31), 0
@@ -186,9 +186,9 @@ expect_waits()
 		            value |= (byte & 127) << shift; shift += 7
 		            if byte < 128:
 		                return value
-		    if number() == 0:
-		        groups = number()
-		        kinds, _, counts = ([number() for _ in range(groups)] for _ in range(3))
+		    if number() == 1:
+		        runs = number()
+		        _, kinds, _, counts = ([number() for _ in range(runs)] for _ in range(4))
 		        off += sum(n for kind, n in zip(kinds, counts) if kind == 5)
 		assert off == sum(len(row) for row in rows.values()), off
 	END

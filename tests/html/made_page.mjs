@@ -235,50 +235,99 @@ function makeWriter() {
 	};
 }
 
-// One part of records {kind, place, start, duration, stack, correlation, node, bytes, shape}, with
-// `number` those of sums.
-export function encodePart(records, isSums = false) {
-	const writer = makeWriter(),
-		groups = [];
-	const sorted = records
-		.slice()
-		.sort((a, b) => a.kind - b.kind || (a.place ?? -1) - (b.place ?? -1) || a.start - b.start);
+const LANES = 4,
+	TYPES = [0, 1, 2, 3, 1, 4]; // of tracks, by kind
 
-	sorted.forEach((record, i) => {
-		const last = sorted[i - 1];
+// Returns records and sums {kind, place, start, duration, stack, correlation, node, bytes, shape, number of a sum} in
+// the order of the page, each {record, flags}.
+function orderSpans(records, sums, places) {
+	const tracks = new Map();
 
-		if (last && last.kind === record.kind && last.place === record.place)
-			groups.at(-1).push(record);
-		else groups.push([record]);
+	for (const [isSum, list] of [records, sums].entries())
+		for (const record of list) {
+			const place = places[record.place] ?? [-1, -1, -1, -1, -1],
+				parts = record.kind === 2 ? [place[0], ...place.slice(2)] : place.slice(0, 2),
+				key = `${TYPES[record.kind]} ${parts}`;
+
+			if (!tracks.has(key)) tracks.set(key, []);
+			tracks.get(key).push({record, isSum, lane: 0, flags: isSum ? 8 : 0});
+		}
+	return [...tracks.values()].flatMap(track => {
+		const free = Array(LANES).fill(-Infinity),
+			most = [1, 2].includes(TYPES[track[0].record.kind]) ? LANES : 1,
+			lanes = Array.from({length: LANES}, () => []);
+		const hasPlaces = track.some(({record}) => record.place !== track[0].record.place);
+		let isCrowded = false;
+
+		track.sort((a, b) => a.record.start - b.record.start || b.record.duration - a.record.duration);
+		for (const span of track) {
+			const {start, duration} = span.record;
+
+			while (free[span.lane] > start + Math.min(duration / 4, 1000) && span.lane + 1 < most) span.lane++;
+			isCrowded ||= start + duration < free[span.lane];
+			free[span.lane] = Math.max(free[span.lane], start + duration);
+			lanes[span.lane].push(span);
+			if (hasPlaces) span.flags |= 16;
+		}
+		lanes.forEach((lane, k) => {
+			if (lane.length > 0) lane[0].flags |= k === 0 ? 3 : 2;
+			if (isCrowded && k + 1 === most) for (const span of lane) span.flags |= 4;
+		});
+		return lanes.flat();
 	});
-	const column = value => {
-		for (const group of groups)
-			group.forEach((record, i) => writer.number(value(record, group[i - 1])));
-	};
-	const difference = key => (record, last) => signed((record[key] ?? 0) - (last?.[key] ?? 0));
+}
 
-	writer.number(isSums ? 1 : 0);
-	writer.number(groups.length);
+// A part of spans.
+export function encodeSpans(spans) {
+	const writer = makeWriter(),
+		runs = [];
+
+	spans.forEach((span, i) => {
+		const last = spans[i - 1],
+			begins =
+				!last || span.flags & 3 || span.isSum !== last.isSum || span.record.kind !== last.record.kind ||
+				(!(span.flags & 16) && span.record.place !== last.record.place);
+
+		if (begins) runs.push([]);
+		runs.at(-1).push(span);
+	});
+	writer.number(1);
+	writer.number(runs.length);
 	for (const value of [
-		group => group[0].kind,
-		group => (group[0].place ?? -1) + 1,
-		group => group.length,
-		group => signed(group[0].start),
+		([{flags}]) => flags,
+		([{record}]) => record.kind,
+		([{record}]) => (record.place ?? -1) + 1,
+		run => run.length,
+		([{record}]) => signed(record.start),
 	])
-		groups.forEach(group => writer.number(value(group)));
-	writer.number(sorted.length);
-	column((record, last) => (last ? record.start - last.start : 0));
-	column(record => record.duration);
-	column(record => record.stack ?? 0);
-	column(difference("correlation"));
-	column(record => (isSums ? record.number : (record.node ?? 0)));
-	column(record => record.bytes ?? 0);
-	column(record => record.shape ?? 0);
+		runs.forEach(run => writer.number(value(run)));
+	for (const run of runs) run.forEach(({record}, i) => writer.number(i > 0 ? record.start - run[i - 1].record.start : 0));
+	for (const {record} of spans) writer.number(record.duration);
+	for (const {record} of spans) writer.number(record.stack ?? 0);
+	for (const run of runs) {
+		if (run[0].isSum) for (const {record} of run) writer.number(record.number);
+		if (run[0].flags & 16) for (const {record} of run) writer.number((record.place ?? -1) + 1);
+	}
 	return writer.bytes();
 }
 
-export function encodeEnd({
-	records = 0,
+export function encodeDetails(spans) {
+	const writer = makeWriter();
+
+	writer.number(2);
+	writer.number(spans.length);
+	spans.forEach(({record}, i) =>
+		writer.number(signed((record.correlation ?? 0) - (spans[i - 1]?.record.correlation ?? 0))),
+	);
+	for (const {record, isSum} of spans) writer.number(isSum ? 0 : (record.node ?? 0));
+	for (const {record} of spans) writer.number(record.bytes ?? 0);
+	for (const {record} of spans) writer.number(record.shape ?? 0);
+	return writer.bytes();
+}
+
+export function encodeHead({
+	spans = 0,
+	sums = 0,
 	summed = 0,
 	lost = 0,
 	lostShapes = 0,
@@ -288,7 +337,7 @@ export function encodeEnd({
 	const writer = makeWriter(),
 		text = Buffer.from(reason);
 
-	for (const number of [2, records, summed, lost, lostShapes, text.length]) writer.number(number);
+	for (const number of [0, spans, sums, summed, lost, lostShapes, text.length]) writer.number(number);
 	for (const byte of text) {
 		// as it is, not as a number
 		if (byte < 128) writer.number(byte);
@@ -299,17 +348,15 @@ export function encodeEnd({
 	return writer.bytes();
 }
 
-// Parts of a timeline {records, sums, lost, ...}; of a null one there are none.
-export function encodeTimeline(timeline, partRecords = 1 << 16) {
-	const parts = [];
+// Parts of a timeline {records, sums, lost, ...} of a profile with these places; of a null one there are none.
+export function encodeTimeline({timeline, places = []}, partSpans = 1 << 17) {
+	if (!timeline) return [];
+	const {records = [], sums = [], ...head} = timeline,
+		spans = orderSpans(records, sums, places),
+		parts = [encodeHead({...head, spans: spans.length, sums: sums.length})];
 
-	if (!timeline) return parts;
-	const {records = [], sums = [], ...end} = timeline;
-
-	for (let i = 0; i < records.length; i += partRecords)
-		parts.push(encodePart(records.slice(i, i + partRecords)));
-	if (sums.length > 0) parts.push(encodePart(sums, true));
-	parts.push(encodeEnd({...end, records: records.length + sums.length}));
+	for (const encode of [encodeSpans, encodeDetails])
+		for (let i = 0; i < spans.length; i += partSpans) parts.push(encode(spans.slice(i, i + partSpans)));
 	return parts;
 }
 
@@ -320,7 +367,7 @@ export function makePage(page, profile) {
 
 	return (
 		`${page}${gzipSync(encodeProfile(profile)).toString("base64")}` +
-		`${encodeTimeline(profile.timeline).map(element).join("")}</script>\n</body>\n</html>\n`
+		`${encodeTimeline(profile).map(element).join("")}</script>\n</body>\n</html>\n`
 	);
 }
 

@@ -2,7 +2,7 @@
 // The timeline of reports, and what is reckoned from it, against simple models.
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {encodeEnd, encodePart, encodeProfile, encodeTimeline, makeRandom} from "./made_page.mjs";
+import {encodeDetails, encodeHead, encodeProfile, encodeSpans, encodeTimeline, makeRandom} from "./made_page.mjs";
 import {makeTraining} from "./made_timeline.mjs";
 import {readProfile} from "../../profiler/web/html/data.js";
 import {lookIntoGap, sayGap} from "../../profiler/web/html/gaps.js";
@@ -12,8 +12,6 @@ import {
 	makeTimelineBuilder,
 	mergeLanes,
 	operationsOf,
-	orderOf,
-	readPart,
 } from "../../profiler/web/html/timeline.js";
 import {
 	countWanted,
@@ -52,16 +50,13 @@ const GPU = 2,
 
 async function build(made, partRecords) {
 	const profile = readProfile(encodeProfile(made));
-	let pauses = 0;
-	const builder = makeTimelineBuilder(profile, async () => {
-		pauses++;
-	});
+	const builder = makeTimelineBuilder(profile),
+		timelines = encodeTimeline(made, partRecords).map(part => builder.add(part));
+	const [timeline, ...others] = timelines.filter(one => one);
 
-	for (const part of encodeTimeline(made.timeline, partRecords)) builder.add(part);
-	const timeline = await builder.finish();
-
+	builder.end();
+	assert.equal(others.length, 0);
 	await linkLaunches(timeline, async () => {});
-	assert.ok(pauses > 0 || timeline.spans.count === 0);
 	return timeline;
 }
 
@@ -74,7 +69,7 @@ function makeRandomRun(seed, count, {step = 100, longest = 400, sums = false} = 
 	for (let i = 0; i < count; i++) {
 		time += random(step);
 		records.push({
-			kind: random(5),
+			kind: random(6),
 			place: random(7) - 1,
 			start: time,
 			duration: random(6) === 0 ? 0 : random(longest),
@@ -117,24 +112,9 @@ function makeRandomRun(seed, count, {step = 100, longest = 400, sums = false} = 
 	};
 }
 
-const keyOf = span =>
-	[
-		"kind",
-		"place",
-		"start",
-		"duration",
-		"stack",
-		"correlation",
-		"bytes",
-		"shape",
-		"node",
-		"number",
-	]
-		.map(column => span[column])
-		.join(" ");
-
-const spanOf = (spans, i) =>
-	Object.fromEntries(spans.columns.map(column => [column, spans[column][i]]));
+const COLUMNS = ["kind", "place", "start", "duration", "stack", "correlation", "bytes", "shape", "node", "number"];
+const keyOf = span => COLUMNS.map(column => span[column]).join(" ");
+const spanOf = (spans, i) => Object.fromEntries(COLUMNS.map(column => [column, spans[column][i]]));
 
 test("records come back, each once, whatever the parts", async () => {
 	for (const [sums, partRecords] of [
@@ -174,7 +154,7 @@ test("tracks and lanes: each span in one, in order, without overlap", async () =
 					assert.equal(seen[i]++, 0);
 					assert.ok(i === lane.first || spans.start[i] >= spans.start[i - 1]);
 					assert.equal(
-						["samples", "calls", "gpu", "waits", "calls"][spans.kind[i]],
+						["samples", "calls", "gpu", "waits", "calls", "off"][spans.kind[i]],
 						track.type,
 					);
 					latest = Math.max(latest, stop);
@@ -187,38 +167,48 @@ test("tracks and lanes: each span in one, in order, without overlap", async () =
 	}
 });
 
-test("damaged parts are refused", async () => {
+test("damaged parts are refused", () => {
 	const made = makeRandomRun(1, 50),
-		profile = readProfile(encodeProfile(made));
-	const parts = encodeTimeline(made.timeline);
-	const start = () => makeTimelineBuilder(profile, async () => {});
-	const read = async bytes => {
-		const builder = start();
+		profile = readProfile(encodeProfile(made)),
+		parts = encodeTimeline(made, 20); // head, three of spans, three of details
+	const read = (...list) => {
+		const builder = makeTimelineBuilder(profile),
+			timelines = list.map(part => builder.add(part));
 
-		builder.add(bytes);
-		builder.add(encodeEnd({records: made.timeline.records.length}));
-		return builder.finish();
+		builder.end();
+		return timelines.find(timeline => timeline);
 	};
-	const one = record => encodePart([{kind: 0, place: 0, start: 0, duration: 1, stack: 1, ...record}]);
+	// of a record, or several: all that is said of their order is as told
+	const span = (record, flags = 3) => ({record: {kind: 0, place: 0, start: 0, duration: 1, stack: 1, ...record}, flags, isSum: 0});
+	const spans = (...list) => read(encodeHead({spans: list.length}), encodeSpans(list), encodeDetails(list));
 
-	assert.equal((await read(parts[0])).events, made.timeline.records.length);
-	for (let size = 0; size < parts[0].length; size += 7)
-		await assert.rejects(read(parts[0].subarray(0, size)), `${size} bytes`);
-	await assert.rejects(read(Buffer.concat([parts[0], Buffer.from([0])])), /after its end/);
-	await assert.rejects(read(Buffer.from([9])), /kind 9/);
-	made.timeline.records.length = 1;
-	for (const record of [{place: 99}, {kind: 6}]) assert.throws(() => start().add(one(record)), /no kind or place/);
-	await assert.rejects(read(one({stack: 99})), /no stack/);
-	await assert.rejects(start().finish(), /no end/);
-	const short = start();
+	assert.equal(read(...parts).events, made.timeline.records.length);
+	assert.equal(read(encodeHead()).events, 0);
+	for (let i = 0; i < parts.length; i++) {
+		const others = [parts.slice(0, i), parts.slice(i + 1)];
 
-	short.add(encodeEnd({records: 2}));
-	await assert.rejects(short.finish(), /0 of 2/);
-	assert.throws(() => short.add(parts[0]), /after its end/);
-	assert.equal(
-		readPart(encodeEnd({lost: 3, reason: "No space left on device"})).reason,
-		"No space left on device",
-	);
+		for (let size = 0; size < parts[i].length; size += 7)
+			assert.throws(() => read(...others[0], parts[i].subarray(0, size), ...others[1]), `${size} bytes of part ${i}`);
+		assert.throws(() => read(...others.flat()), /out of place|are there|too many|no track|not in order/, `without part ${i}`);
+		assert.throws(() => read(...others[0], parts[i], parts[i], ...others[1]), /out of place|not whole|too many|no track|not in order/, `twice part ${i}`);
+		assert.throws(() => read(...others[0], Buffer.concat([parts[i], Buffer.from([0])]), ...others[1]), /after its end/);
+	}
+	assert.throws(() => read(), /0 of all/);
+	assert.throws(() => read(parts[0], Buffer.from([9])), /kind 9/);
+	assert.throws(() => read(encodeHead({spans: 1e15})), /too many/);
+	assert.equal(spans(span({}), span({start: 5}, 0), span({start: 9}, 2)).tracks[0].lanes.length, 2);
+	for (const [message, ...list] of [
+		[/no kind or place/, span({place: 99})],
+		[/no kind or place/, span({kind: 6})],
+		[/no stack/, span({stack: 99})],
+		[/no track/, span({}, 0)],
+		[/no track/, span({}, 2)],
+		[/no track/, span({}), span({kind: 2}, 0)],
+		[/no kind or place/, span({}, 19), span({place: 99}, 16)],
+		[/not in order/, span({start: 7}), span({start: 5, place: 1}, 0)],
+	])
+		assert.throws(() => spans(...list), message);
+	assert.equal(read(encodeHead({lost: 3, reason: "No space left on device"})).reason, "No space left on device");
 });
 
 test("events outside of the run do not make it small", async () => {
@@ -291,16 +281,22 @@ test("time off the CPU: a row of each thread, in no sum, by reason", async () =>
 	assert.equal(sliceRows(timeline, makeMeasure({start: [0], end: [spans.count * 100]})).count, 0);
 });
 
-test("orders of runs", () => {
+test("spans of lanes in order of their starts", () => {
 	const random = makeRandom(5);
 
 	for (let round = 0; round < 50; round++) {
-		const starts = Float64Array.from({length: random(300)}, () => random(100));
-		const order = orderOf(starts) ?? Uint32Array.from(starts, (_, i) => i);
+		const lanes = [],
+			start = [];
 
+		for (let lane = random(6); lane >= 0; lane--) {
+			const first = start.length;
+
+			start.push(...Array.from({length: random(60)}, () => random(100)).sort((a, b) => a - b));
+			lanes.push({first, end: start.length});
+		}
 		assert.deepEqual(
-			Array.from(order),
-			Array.from(starts, (_, i) => i).sort((a, b) => starts[a] - starts[b] || a - b),
+			Array.from(mergeLanes({start}, lanes)),
+			start.map((_, i) => i).sort((a, b) => start[a] - start[b] || a - b),
 		);
 	}
 });
@@ -615,7 +611,7 @@ test("the profile of a part of the time: each span weighs its part", async () =>
 		const expected = new Map();
 
 		for (const record of made.timeline.records ?? made.timeline.sums) {
-			const kind = [0, -1, 1, 2, 3][record.kind],
+			const kind = [0, -1, 1, 2, 3, -1][record.kind],
 				ns = countInside(intervals, record.start, record.start + record.duration);
 
 			if (kind < 0 || ns === 0) continue;

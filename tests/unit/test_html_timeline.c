@@ -13,17 +13,20 @@ enum { STACKS = 40, PLACES = 6, MOST = 140000 };
 /* A record as the page has it. */
 struct found {
 	struct timeline_record record; /* start_ns: with the command's start */
-	uint64_t count;                /* 1, or of a sum */
+	uint64_t count;                /* of a sum, else 0 */
+	uint64_t flags;                /* of its run, without "begins" behind the first span */
 };
 
 struct parts {
 	struct found *list;
-	uint32_t count, singles;
-	uint64_t records, summed, lost, lost_shapes;
+	uint32_t count, detailed;
+	uint64_t spans, sums, summed, lost, lost_shapes;
 	char *reason;
 	uint64_t shape_count, shapes[9][4];
-	int ends;
+	int heads;
 };
+
+enum { BEGINS_TRACK = 1, BEGINS_LANE = 2, IS_CROWDED = 4, OF_SUMS = 8, OF_PLACES = 16 };
 
 static struct made_result made;
 static uint32_t stack_numbers[STACKS + 1], place_numbers[PLACES];
@@ -73,50 +76,75 @@ static uint64_t from_signed(uint64_t number)
 	return number & 1 ? -(number / 2) - 1 : number / 2;
 }
 
-static void read_records(struct parts *p, struct unpacked *u, bool are_sums)
+static void read_spans(struct parts *p, struct unpacked *u)
 {
-	uint64_t groups = unpack_number(u), count, at = 0, *head[4], *columns[7];
+	uint64_t runs = unpack_number(u), count = 0, *head[5], *columns[3];
+	struct found *found;
 
-	for (int i = 0; i < 4; i++)
-		head[i] = read_column(u, groups);
-	count = unpack_number(u);
-	for (int i = 0; i < 7; i++)
+	for (int i = 0; i < 5; i++)
+		head[i] = read_column(u, runs);
+	for (uint64_t i = 0; i < runs; i++)
+		count += head[3][i];
+	for (int i = 0; i < 3; i++)
 		columns[i] = read_column(u, count);
 	p->list = realloc(p->list, (p->count + count) * sizeof(*p->list));
 	assert_non_null(p->list);
-	for (uint64_t g = 0; g < groups; g++) {
-		uint64_t start = START + from_signed(head[3][g]), correlation = 0;
+	found = p->list + p->count;
+	for (uint64_t g = 0, at = 0; g < runs; g++) {
+		uint64_t start = START + from_signed(head[4][g]);
 
-		assert_true(head[2][g] > 0);
-		for (uint64_t last = at + head[2][g]; at < last; at++) {
+		assert_true(head[3][g] > 0);
+		for (uint64_t i = 0; i < head[3][g]; i++, at++) {
 			start += columns[0][at];
-			correlation += from_signed(columns[3][at]);
-			p->list[p->count++] =
-				(struct found){{.kind = (uint8_t)head[0][g],
-						.place = {(uint32_t)head[1][g] - 1},
-						.start_ns = start,
-						.duration_ns = columns[1][at],
-						.stack = {(uint32_t)columns[2][at]},
-						.correlation = (uint32_t)correlation,
-						.graph_node = are_sums ? 0 : columns[4][at],
-						.bytes = columns[5][at],
-						.shape = (uint32_t)columns[6][at]},
-					       are_sums ? columns[4][at] : 1};
+			found[at] = (struct found){
+				.record = {.kind = (uint8_t)head[1][g],
+					   .place = {(uint32_t)head[2][g] - 1},
+					   .start_ns = start,
+					   .duration_ns = columns[1][at],
+					   .stack = {(uint32_t)columns[2][at]}},
+				.flags = i ? head[0][g] & (IS_CROWDED | OF_SUMS | OF_PLACES)
+					   : head[0][g]};
 		}
 	}
-	assert_int_equal(at, count);
-	p->singles += are_sums ? 0 : (uint32_t)count;
-	for (int i = 0; i < 4; i++)
+	for (uint64_t g = 0, at = 0; g < runs; at += head[3][g++]) {
+		for (uint64_t i = at; head[0][g] & OF_SUMS && i < at + head[3][g]; i++)
+			found[i].count = unpack_number(u);
+		for (uint64_t i = at; head[0][g] & OF_PLACES && i < at + head[3][g]; i++)
+			found[i].record.place.number = (uint32_t)unpack_number(u) - 1;
+	}
+	p->count += (uint32_t)count;
+	for (int i = 0; i < 5; i++)
 		free(head[i]);
-	for (int i = 0; i < 7; i++)
+	for (int i = 0; i < 3; i++)
 		free(columns[i]);
 }
 
-static void read_end(struct parts *p, struct unpacked *u)
+static void read_details(struct parts *p, struct unpacked *u)
+{
+	uint64_t count = unpack_number(u), correlation = 0, *columns[4];
+
+	assert_true(p->detailed + count <= p->count && p->count == p->spans);
+	for (int i = 0; i < 4; i++)
+		columns[i] = read_column(u, count);
+	for (uint64_t i = 0; i < count; i++) {
+		struct timeline_record *record = &p->list[p->detailed++].record;
+
+		correlation += from_signed(columns[0][i]);
+		record->correlation = (uint32_t)correlation;
+		record->graph_node = columns[1][i];
+		record->bytes = columns[2][i];
+		record->shape = (uint32_t)columns[3][i];
+	}
+	for (int i = 0; i < 4; i++)
+		free(columns[i]);
+}
+
+static void read_head(struct parts *p, struct unpacked *u)
 {
 	uint64_t size;
 
-	p->records = unpack_number(u);
+	p->spans = unpack_number(u);
+	p->sums = unpack_number(u);
 	p->summed = unpack_number(u);
 	p->lost = unpack_number(u);
 	p->lost_shapes = unpack_number(u);
@@ -128,33 +156,36 @@ static void read_end(struct parts *p, struct unpacked *u)
 	for (int column = 0; column < 9; column++)
 		for (uint64_t i = 0; i < p->shape_count; i++)
 			p->shapes[column][i] = unpack_number(u);
-	p->ends++;
+	p->heads++;
 }
 
-static struct parts read_parts(const char *text)
+static struct parts read_parts(const char *all)
 {
 	struct parts p = {0};
 
-	while (*text) {
+	for (const char *text = all; *text;) {
 		const char *begin = text + strlen(BEGIN), *next;
 		struct unpacked u;
 		uint64_t kind;
 
 		assert_int_equal(strncmp(text, BEGIN, strlen(BEGIN)), 0);
-		assert_int_equal(p.ends, 0);
+		assert_int_equal(p.heads, text != all);
 		next = strstr(begin, BEGIN);
 		next = next ? next : begin + strlen(begin);
 		u = unpack(begin, (size_t)(next - begin));
 		kind = unpack_number(&u);
 		assert_true(kind <= 2);
-		if (kind == 2)
-			read_end(&p, &u);
+		if (kind == 0)
+			read_head(&p, &u);
+		else if (kind == 1)
+			read_spans(&p, &u);
 		else
-			read_records(&p, &u, kind == 1);
+			read_details(&p, &u);
 		assert_int_equal(u.at, u.size);
 		free(u.bytes);
 		text = next;
 	}
+	assert_true(p.count == p.spans && p.detailed == p.spans);
 	return p;
 }
 
@@ -240,7 +271,7 @@ static void nothing_without_a_timeline(void **state)
 	made_end(&made);
 }
 
-static void an_empty_one_has_an_end(void **state)
+static void an_empty_one_has_a_head(void **state)
 {
 	struct timeline *t = begin();
 	struct parts p;
@@ -248,8 +279,8 @@ static void an_empty_one_has_an_end(void **state)
 	(void)state;
 	timeline_finish(t);
 	p = write_parts(NULL, NULL);
-	assert_int_equal(p.count + p.records + p.summed + p.lost + p.shape_count, 0);
-	assert_int_equal(p.ends, 1);
+	assert_int_equal(p.count + p.spans + p.sums + p.summed + p.lost + p.shape_count, 0);
+	assert_int_equal(p.heads, 1);
 	assert_string_equal(p.reason, "");
 	free_parts(&p);
 	end(t);
@@ -265,7 +296,7 @@ static void records_come_back(void **state)
 
 	(void)state;
 	assert_int_equal(parts.count, MOST);
-	assert_int_equal(parts.records, MOST);
+	assert_int_equal(parts.sums, 0);
 	assert_int_equal(parts.summed + parts.lost, 0);
 	found = calloc(MOST, sizeof(*found));
 	assert_non_null(found);
@@ -278,6 +309,61 @@ static void records_come_back(void **state)
 	free(records);
 	free_parts(&parts);
 	end(t);
+}
+
+/* Tracks are threads with one type of records, or streams. Lanes are in order, without overlap. */
+static void tracks_are_rows_of_lanes(void **state)
+{
+	static const uint8_t types[TIMELINE_KINDS] = {0, 1, 2, 3, 1, 4};
+	const struct html_timeline_limits limits = {20000, 3000};
+	bool seen[5][PLACES] = {{false}}, had_lanes = false, was_crowded = false;
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		struct prng p = prng_round(0);
+		struct timeline *t = begin();
+		struct parts parts;
+		uint64_t end_ns = 0;
+		uint32_t row = 0;
+
+		memset(seen, 0, sizeof(seen));
+		for (uint32_t i = 0; i < PLACES; i++) {
+			places[i].part[PLACE_THREAD] = i / 2;
+			places[i].part[PLACE_STREAM] = i % 3;
+		}
+		free(fill(t, &p, MOST));
+		parts = write_parts(round ? &limits : NULL, NULL);
+		for (uint32_t i = 0; i < parts.count; i++) {
+			const struct found *f = &parts.list[i], *last = i ? f - 1 : f;
+			uint64_t jitter = f->record.duration_ns / 4;
+			uint32_t place = f->record.place.number - 10, type = types[f->record.kind];
+
+			if (f->flags & BEGINS_TRACK) {
+				row = type == 2 ? place % 3 : place / 2;
+				assert_false(seen[type][row]);
+				seen[type][row] = true;
+			}
+			assert_int_equal(row, type == 2 ? place % 3 : place / 2);
+			if (f->flags & (BEGINS_TRACK | BEGINS_LANE)) {
+				had_lanes |= !(f->flags & BEGINS_TRACK);
+				end_ns = 0;
+			} else {
+				assert_int_equal(types[last->record.kind], type);
+				assert_true(f->record.start_ns >= last->record.start_ns);
+			}
+			was_crowded |= f->flags & IS_CROWDED;
+			if (!(f->flags & IS_CROWDED))
+				assert_true(f->record.start_ns + (jitter < 1000 ? jitter : 1000) >=
+						    end_ns ||
+					    type == 0 || type > 2);
+			if (!(f->flags & IS_CROWDED))
+				assert_true(timeline_end_ns(&f->record) >= end_ns);
+			end_ns = timeline_end_ns(&f->record);
+		}
+		assert_true(had_lanes && was_crowded);
+		free_parts(&parts);
+		end(t);
+	}
 }
 
 /* Adds count, ns and bytes, by kind, place and stack. */
@@ -312,22 +398,20 @@ static void short_records_add_up(void **state)
 		for (uint32_t i = 0; i < parts.count; i++) {
 			const struct found *f = &parts.list[i];
 
-			add_up(sums, &f->record, f->count);
-			if (i < parts.singles && f->record.duration_ns < shortest)
+			add_up(sums, &f->record, f->count ? f->count : 1);
+			if (!f->count && f->record.duration_ns < shortest)
 				shortest = f->record.duration_ns;
-			if (i >= parts.singles && f->count == 1 && f->record.duration_ns > longest)
+			if (f->count == 1 && f->record.duration_ns > longest)
 				longest = f->record.duration_ns;
 		}
 		assert_memory_equal(expected, sums, KEYS * sizeof(*sums));
-		assert_true(parts.singles <= limits[round].records);
-		assert_true(parts.singles >= limits[round].records / 2);
+		assert_true(parts.count - parts.sums <= limits[round].records);
+		assert_true(parts.count - parts.sums >= limits[round].records / 2);
 		assert_true(longest <= shortest);
-		assert_int_equal(parts.singles + parts.summed, MOST);
-		assert_int_equal(parts.records, parts.count);
+		assert_int_equal(parts.count - parts.sums + parts.summed, MOST);
 		/* fewer keys than that there cannot be */
-		assert_true(parts.count - parts.singles <=
-			    (limits[round].sums > KEYS ? limits[round].sums : KEYS));
-		assert_true(parts.count - parts.singles > 1000);
+		assert_true(parts.sums <= (limits[round].sums > KEYS ? limits[round].sums : KEYS));
+		assert_true(parts.sums > 1000);
 		free(expected);
 		free(sums);
 		free(records);
@@ -398,7 +482,7 @@ static void stacks_are_the_named_ones(void **state)
 	end(t);
 }
 
-static void shapes_and_losses_are_at_the_end(void **state)
+static void shapes_and_losses_are_in_the_head(void **state)
 {
 	const struct timeline_limits limits = {.records = 2, .shapes = 1};
 	const struct timeline_shape shape = {{1, 2, 3}, {4, 5, 6}, 7, 8, 9},
@@ -495,12 +579,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_without_a_timeline),
-		cmocka_unit_test(an_empty_one_has_an_end),
+		cmocka_unit_test(an_empty_one_has_a_head),
 		cmocka_unit_test(records_come_back),
+		cmocka_unit_test(tracks_are_rows_of_lanes),
 		cmocka_unit_test(short_records_add_up),
 		cmocka_unit_test(sums_do_not_overlap),
 		cmocka_unit_test(stacks_are_the_named_ones),
-		cmocka_unit_test(shapes_and_losses_are_at_the_end),
+		cmocka_unit_test(shapes_and_losses_are_in_the_head),
 		cmocka_unit_test(what_cannot_be_read_again_is_lost),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};

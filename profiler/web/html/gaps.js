@@ -47,7 +47,7 @@ export function lookIntoGap(timeline, lanes, from, to, frameOf) {
 		next = operationAfter(lanes, to),
 		launch = next < 0 ? -1 : timeline.launch[next];
 
-	if (launch < 0) return {next, launch};
+	if (!(launch >= 0)) return {next, launch: -1};
 	const place = spans.place[launch],
 		{process, thread} = profile.places,
 		launchedAt = spans.start[launch],

@@ -741,18 +741,21 @@ async function readTimeline(app) {
 			app.takeTimeline(null, "This report has no timeline.");
 			return;
 		}
-		const builder = makeTimelineBuilder(app.profile, pause);
+		const builder = makeTimelineBuilder(app.profile);
 
 		for (const [i, part] of parts.entries()) {
-			builder.add(await unpackBytes(part.textContent));
+			const timeline = builder.add(await unpackBytes(part.textContent));
+
 			part.remove();
-			app.sayTimeline(`Reading the timeline… ${Math.floor((100 * i) / parts.length)} %`);
+			if (timeline) {
+				app.takeTimeline(timeline, "");
+				document.documentElement.dataset.timeline = "shown";
+			}
+			if (!app.timeline) app.sayTimeline(`Reading the timeline… ${Math.floor((200 * i) / parts.length)} %`);
 			await pause();
 		}
-		app.takeTimeline(await builder.finish(), "");
-		document.documentElement.dataset.timeline = "shown";
+		builder.end();
 		await linkLaunches(app.timeline, pause);
-		app.timeline.isLinked = true;
 		app.views[app.state.view].update();
 	} catch (error) {
 		app.takeTimeline(

@@ -115,8 +115,7 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 	};
 
 	for (const track of timeline.tracks)
-		for (const lane of track.lanes) {
-			if (lane.store !== spans) continue;
+		for (const lane of track.first < 0 ? [] : track.lanes) {
 			const [first, end] = spansBetween(lane, measure.first, measure.last);
 
 			for (let i = first; i < end; i++) {

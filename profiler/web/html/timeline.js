@@ -14,12 +14,16 @@ export const SPAN_SAMPLE = 0,
 	SPAN_CALL = 4,
 	SPAN_OFF_CPU = 5,
 	SPAN_KINDS = 6;
-const PART_RECORDS = 0,
-	PART_SUMS = 1,
-	PART_END = 2;
-const MOST_LANES = 4; // of a track; what overlaps more is in the last one
+const PART_HEAD = 0,
+	PART_SPANS = 1,
+	PART_DETAILS = 2;
+const BEGINS_TRACK = 1, // flags of a run
+	BEGINS_LANE = 2,
+	IS_CROWDED = 4,
+	IS_OF_SUMS = 8,
+	IS_OF_PLACES = 16;
+const MOST_SPANS = 1 << 25; // a page has 8 million
 const MARGIN = 0.1; // of the run, before and after it
-const TREMBLING = 1000; // ns that one operation may seem to begin before the end of another
 // Rows of ranges that frames stand for: their kinds in enum frame_kind.
 const RANGES = [
 	["nvtx", [6]],
@@ -32,107 +36,11 @@ function fromSigned(number) {
 	return half * 2 === number ? half : -half - 1;
 }
 
-// Reads a part up to its records: {kind, groups, count, reader}, or the end.
-export function readPart(bytes) {
-	const reader = makeReader(bytes),
-		kind = reader.number();
-
-	if (kind === PART_END) {
-		const end = {
-			kind,
-			records: reader.number(),
-			summed: reader.number(),
-			lost: reader.number(),
-			lostShapes: reader.number(),
-			reason: reader.text(),
-		};
-		const count = reader.number();
-
-		end.shapes = Array.from({length: 9}, () => reader.column(count, Float64Array));
-		return end;
-	}
-	if (kind > PART_END) throw new Error(`the timeline has a part of kind ${kind}`);
-	const groupCount = reader.number();
-	const [kinds, places, counts, firsts] = [0, 1, 2, 3].map(() => reader.column(groupCount, Float64Array));
-	const groups = Array.from(kinds, (groupKind, i) => ({
-		kind: groupKind,
-		place: places[i] - 1,
-		count: counts[i],
-		first: fromSigned(firsts[i]),
-	}));
-	const count = reader.number();
-
-	if (groups.reduce((sum, group) => sum + group.count, 0) !== count || count > bytes.length)
-		throw new Error("the groups of the timeline are not whole");
-	return {kind, groups, count, reader};
-}
-
-// Reads the records of a part to where its groups say (`to`), a column after the other.
-function readRecords({kind, groups, reader}, store, {of, count: stackCount}) {
-	const columns = [...PART_COLUMNS];
-
-	if (kind === PART_SUMS) columns[columns.indexOf("node")] = "number";
-	const differences = new Float64Array(groups.reduce((most, {count}) => Math.max(most, count), 0));
-
-	for (const column of columns) {
-		const list = store[column];
-
-		for (const {track, to, count, first} of groups) {
-			const end = to + count;
-			let most;
-
-			if (column === "correlation") {
-				let value = 0;
-
-				differences.fill(0);
-				most = reader.fill(differences, 0, count);
-				for (let i = 0; i < count; i++) list[to + i] = value += fromSigned(differences[i]);
-			} else {
-				most = reader.fill(list, to, end);
-			}
-			if (most > 0) track.mayVary.add(column);
-			if (column === "start") {
-				list[to] = first;
-				for (let i = to + 1; i < end; i++) list[i] += list[i - 1];
-			} else if (column === "stack") {
-				if (most >= (of?.length ?? stackCount)) throw new Error("a record of the timeline has no stack");
-				// runs of unnamed functions are folded
-				for (let i = to; of && i < end; i++) list[i] = of[list[i]];
-			}
-		}
-	}
-	if (!reader.isAtEnd()) throw new Error("a part of the timeline goes on after its end");
-	for (const {kind: one, place, to, count} of groups) {
-		store.kind.fill(one, to, to + count);
-		store.place.fill(place, to, to + count);
-		if (kind === PART_RECORDS) store.number.fill(1, to, to + count);
-	}
-}
-
 // ---- order ----
 
-// Returns positions that sort `starts`, stable; null if they are sorted. Records come as a few
-// sorted runs.
-export function orderOf(starts) {
-	const runs = [0];
-
-	for (let i = 1; i < starts.length; i++) if (starts[i] < starts[i - 1]) runs.push(i);
-	if (runs.length === 1) return null;
-	runs.push(starts.length);
-	return mergeRuns(upTo(starts.length), runs, starts);
-}
-
-function upTo(count) {
-	const list = new Uint32Array(count);
-
-	for (let i = 0; i < count; i++) list[i] = i;
-	return list;
-}
-
 // Merges runs [runs[k], runs[k + 1]) that are sorted into one sorted list.
-function mergeRuns(order, runs, starts) {
-	let from = order,
-		to = new Uint32Array(order.length);
+function mergeRuns(from, runs, starts) {
+	let to = new Uint32Array(from.length);
 
 	while (runs.length > 2) {
 		const next = [0];
@@ -170,30 +78,6 @@ export function mergeLanes(store, lanes) {
 	return runs.length > 2 ? mergeRuns(order, runs, store.start) : order;
 }
 
-// Returns the lane of each span of [first, first + order.length), the first one that is free; the number
-// of lanes, the latest end, and if spans overlap in the last lane.
-function chooseLanes({start, duration}, first, order, most) {
-	const lanes = new Uint8Array(order.length),
-		free = [];
-	let isCrowded = false;
-
-	for (let i = 0; i < order.length; i++) {
-		const at = first + order[i],
-			stop = start[at] + duration[at],
-			soon = Math.min(start[at] + Math.min(duration[at] / 4, TREMBLING), stop);
-		let lane = 0;
-
-		while (lane < free.length && free[lane] > soon) lane++;
-		if (lane >= most) {
-			lane = most - 1;
-			isCrowded ||= stop < free[lane];
-		}
-		lanes[i] = lane;
-		free[lane] = lane < free.length ? Math.max(free[lane], stop) : stop;
-	}
-	return {lanes, count: Math.max(free.length, 1), until: Math.max(...free, 0), isCrowded};
-}
-
 // Returns by span of [first, end) the latest end so far.
 function reachOf(store, first, end) {
 	const reach = new Float64Array(end - first);
@@ -204,17 +88,6 @@ function reachOf(store, first, end) {
 	return reach;
 }
 
-// Sorts the spans of a track. A column with one value in all of them stays.
-function permute(store, {first, count, places, mayVary}, order) {
-	for (const column of store.columns) {
-		if (!mayVary.has(column) && (column !== "place" || places.length === 1)) continue;
-		const list = store[column],
-			old = list.slice(first, first + count);
-
-		for (let i = 0; i < count; i++) list[first + i] = old[order[i]];
-	}
-}
-
 // ---- all parts to tracks ----
 
 const COLUMNS = {
@@ -223,138 +96,167 @@ const COLUMNS = {
 	stack: Uint32Array,
 	place: Int32Array,
 	kind: Uint8Array,
+	number: Uint32Array, // records in it
 	correlation: Uint32Array,
 	node: Float64Array,
 	bytes: Float64Array,
 	shape: Uint32Array,
-	number: Uint32Array, // records in it
 };
-
-const PART_COLUMNS = ["start", "duration", "stack", "correlation", "node", "bytes", "shape"];
-
 const TRACK_TYPES = ["samples", "calls", "gpu", "waits", "calls", "off"]; // by kind of span
 
-function trackKey(profile, labels, kind, place) {
-	const {places} = profile,
-		type = TRACK_TYPES[kind],
+function makeTrack({places}, labels, kind, place) {
+	const type = TRACK_TYPES[kind],
 		part = name => (place < 0 ? UNKNOWN : places[name][place]);
-	const track = {type, process: part("process")};
 
-	if (type === "gpu")
-		Object.assign(track, {
-			device: place < 0 ? "" : labels[place],
-			context: part("context"),
-			stream: part("stream"),
-		});
-	else track.thread = part("thread");
-	return track;
+	return {
+		type,
+		process: part("process"),
+		...(type === "gpu"
+			? {device: place < 0 ? "" : labels[place], context: part("context"), stream: part("stream")}
+			: {thread: part("thread")}),
+		lanes: [],
+		places: [],
+		until: -Infinity,
+	};
 }
 
-// Collects parts (add), and makes the timeline of them (finish). `pause` is awaited between
-// steps, so that the page stays responsive.
-export function makeTimelineBuilder(profile, pause) {
-	const parts = [],
-		labels = deviceLabels(profile);
-	let end = null;
+// Collects parts: add() returns the timeline once all its spans are there, whose details follow.
+export function makeTimelineBuilder(profile) {
+	const labels = deviceLabels(profile),
+		tracks = [];
+	let head = null,
+		spans = null,
+		track = null,
+		at = 0, // spans that were read
+		detailed = 0;
 
-	async function finish() {
-		if (!end) throw new Error("the timeline has no end");
-		const tracks = new Map(),
-			byPlace = new Map();
-		const count = parts.reduce((sum, part) => sum + part.count, 0);
+	function readHead(reader) {
+		const [count, sums, summed, lost, lostShapes] = reader.column(5, Float64Array);
 
-		if (count !== end.records)
-			throw new Error(`the timeline has ${count} of ${end.records} records`);
-		const trackOf = (kind, place) => {
-			const key = kind * (profile.places.count + 1) + place + 1;
-			let track = byPlace.get(key);
+		if (count > MOST_SPANS) throw new Error(`${count} events are too many`);
+		head = {count, sums, summed, lost, lostShapes, reason: reader.text()};
+		const shapes = reader.number();
 
-			if (!track) {
-				const made = trackKey(profile, labels, kind, place),
-					name = JSON.stringify(made);
-
-				track = tracks.get(name) ?? {
-					...made,
-					kind,
-					count: 0,
-					lanes: [],
-					places: [],
-					mayVary: new Set(["start", "duration", "stack"]),
-				};
-				if (!track.places.includes(place)) track.places.push(place);
-				if (track.kind !== kind) track.mayVary.add("kind");
-				tracks.set(name, track);
-				byPlace.set(key, track);
-			}
-			return track;
-		};
-
-		for (const {groups} of parts)
-			for (const group of groups) {
-				group.track = trackOf(group.kind, group.place);
-				group.to = group.track.count;
-				group.track.count += group.count;
-			}
-		const store = {
-			count,
-			columns: Object.keys(COLUMNS),
-			sums: parts.reduce((sum, part) => sum + (part.kind === PART_SUMS ? part.count : 0), 0),
-		};
-		let at = 0;
-
-		for (const [column, List] of Object.entries(COLUMNS)) store[column] = new List(count);
+		head.shapes = Array.from({length: 9}, () => reader.column(shapes, Float64Array));
+		spans = {count, before: new Float64Array(count + 1), frameAt: i => profile.stacks.frame[spans.stack[i]]};
+		for (const [column, List] of Object.entries(COLUMNS)) spans[column] = new List(count);
 		// the less memory, the sooner it is filled
-		if (store.sums === 0) store.number = new Uint8Array(count);
-		if (profile.places.count < 1 << 15) store.place = new Int16Array(count);
-		for (const track of tracks.values()) {
-			track.first = at;
-			at += track.count;
+		if (sums === 0) spans.number = new Uint8Array(count).fill(1);
+		if (profile.places.count < 1 << 15) spans.place = new Int16Array(count);
+	}
+
+	// Adds spans of one kind and place, the columns of which are read. `before` sums up the durations before a span.
+	function addRun(flags, kind, place, count, first) {
+		if (kind >= SPAN_KINDS || place >= profile.places.count) throw new Error("an event is of no kind or place");
+		if (flags & BEGINS_TRACK) tracks.push((track = {...makeTrack(profile, labels, kind, place), first: at}));
+		if (track?.type !== TRACK_TYPES[kind]) throw new Error("an event is on no track");
+		if (flags & (BEGINS_TRACK | BEGINS_LANE))
+			track.lanes.push({store: spans, track, first: at, reach: flags & IS_CROWDED ? [] : null});
+		const {start, duration, before} = spans,
+			end = at + count;
+
+		if (at > track.lanes.at(-1).first && first < start[at - 1]) throw new Error("events are not in order");
+		let time = first,
+			sum = before[at],
+			{until} = track;
+
+		for (let i = at; i < end; i++) {
+			start[i] = time += start[i];
+			before[i + 1] = sum += duration[i];
+			if (time + duration[i] > until) until = time + duration[i];
 		}
-		for (const part of parts.splice(0)) {
-			for (const group of part.groups) group.to += group.track.first;
-			readRecords(part, store, profile.stacks);
-			await pause();
+		spans.kind.fill(kind, at, end);
+		spans.place.fill(place, at, end);
+		if (!track.places.includes(place)) track.places.push(place);
+		track.until = until;
+		track.count = end - track.first;
+		track.lanes.at(-1).end = at = end;
+	}
+
+	// Reads the places of the spans from `from` on, where a track has several.
+	function readPlaces(reader, from) {
+		reader.column(at - from, Float64Array).forEach((number, i) => {
+			const place = number - 1;
+
+			if (place >= profile.places.count) throw new Error("an event is of no kind or place");
+			spans.place[from + i] = place;
+			if (track.places.at(-1) !== place && !track.places.includes(place)) track.places.push(place);
+		});
+	}
+
+	function readSpans(reader) {
+		const runs = reader.number(),
+			[flags, kinds, places, counts, firsts] = Array.from({length: 5}, () => reader.column(runs, Float64Array)),
+			end = counts.reduce((sum, count) => sum + count, at);
+		const {stack, number} = spans,
+			{of, count} = profile.stacks;
+
+		if (end > head.count || end === at) throw new Error("the runs of events are not whole");
+		for (const column of ["start", "duration"]) reader.fill(spans[column], at, end);
+		if (reader.fill(stack, at, end) >= (of?.length ?? count)) throw new Error("an event has no stack");
+		// runs of unnamed functions are folded
+		for (let i = at; of && i < end; i++) stack[i] = of[stack[i]];
+		for (let run = 0; run < runs; run++) {
+			const from = at;
+
+			addRun(flags[run], kinds[run], places[run] - 1, counts[run], fromSigned(firsts[run]));
+			if (flags[run] & IS_OF_SUMS) reader.fill(number, from, at);
+			else if (head.sums > 0) number.fill(1, from, at);
+			if (flags[run] & IS_OF_PLACES) readPlaces(reader, from);
 		}
-		for (const track of tracks.values()) await layOutTrack(store, track, pause);
-		store.before = sumsBefore(store);
-		for (const track of tracks.values())
-			track.ns = store.before[track.first + track.count] - store.before[track.first];
-		store.frameAt = i => profile.stacks.frame[store.stack[i]];
+	}
+
+	function readDetails(reader) {
+		const from = detailed,
+			differences = new Float64Array(reader.number());
+		let value = 0;
+
+		detailed += differences.length;
+		if (detailed > head.count) throw new Error("there are too many details");
+		reader.fill(differences, 0, differences.length);
+		differences.forEach((difference, i) => (spans.correlation[from + i] = value += fromSigned(difference)));
+		for (const column of ["node", "bytes", "shape"]) reader.fill(spans[column], from, detailed);
+	}
+
+	function makeTimeline() {
+		const {count, sums, ...rest} = head;
+
+		for (const one of tracks) {
+			one.ns = spans.before[one.first + one.count] - spans.before[one.first];
+			for (const lane of one.lanes) if (lane.reach) lane.reach = reachOf(spans, lane.first, lane.end);
+		}
 		const timeline = {
 			profile,
-			spans: store,
-			tracks: [...tracks.values()],
-			events: store.count - store.sums + end.summed,
-			shapes: end.shapes,
-			summed: end.summed,
-			lost: end.lost,
-			lostShapes: end.lostShapes,
-			reason: end.reason,
-			...extentOf(store, [...tracks.values()], profile),
-			...noLinks(count),
+			spans,
+			tracks,
+			events: count - sums + rest.summed,
+			...rest,
+			...extentOf(spans, tracks, profile),
+			// by span, once they are known (linkLaunches)
+			launch: [],
+			firstOperation: [],
+			nextOperation: [],
 		};
 
-		await pause();
-		for (const [type, kinds] of RANGES)
-			timeline.tracks.push(...(await makeRangeTracks(timeline, type, kinds, pause)));
+		timeline.tracks = [...tracks, ...RANGES.flatMap(([type, kinds]) => makeRangeTracks(timeline, type, kinds))];
 		return timeline;
 	}
 
 	return {
 		add(bytes) {
-			const part = readPart(bytes);
+			const reader = makeReader(bytes),
+				kind = reader.number();
 
-			if (end) throw new Error("the timeline goes on after its end");
-			if (part.kind === PART_END) {
-				end = part;
-				return;
-			}
-			for (const {kind, place} of part.groups)
-				if (kind >= SPAN_KINDS || place >= profile.places.count)
-					throw new Error("a record of the timeline is of no kind or place");
-			parts.push(part);
+			if (kind === PART_HEAD && !head) readHead(reader);
+			else if (kind === PART_SPANS && at < head?.count) readSpans(reader);
+			else if (kind === PART_DETAILS && at === head?.count) readDetails(reader);
+			else throw new Error(`a part of kind ${kind} is out of place`);
+			if (!reader.isAtEnd()) throw new Error("a part goes on after its end");
+			return kind !== PART_DETAILS && at === head.count ? makeTimeline() : null;
 		},
-		finish,
+		end() {
+			if (!head || detailed < head.count) throw new Error(`${detailed} of ${head?.count ?? "all"} events are there`);
+		},
 	};
 }
 
@@ -364,35 +266,6 @@ export function sumsBefore({count, duration}) {
 
 	for (let i = 0; i < count; i++) before[i + 1] = before[i] + duration[i];
 	return before;
-}
-
-async function layOutTrack(store, track, pause) {
-	const {first, count} = track,
-		sorted = orderOf(store.start.subarray(first, first + count));
-	let order = sorted ?? upTo(count);
-	// a thread waits, and is off the CPU, once at a time; samples follow each other, except for clock jitter
-	const most = track.type === "gpu" || track.type === "calls" ? MOST_LANES : 1;
-	const {lanes, count: laneCount, until, isCrowded} = chooseLanes(store, first, order, most),
-		ends = new Uint32Array(laneCount);
-
-	for (let i = 0; i < count; i++) ends[lanes[i]]++;
-	for (let lane = 1; lane < laneCount; lane++) ends[lane] += ends[lane - 1];
-	ends.forEach((end, lane) =>
-		track.lanes.push({store, track, first: first + (ends[lane - 1] ?? 0), end: first + end, reach: null}),
-	);
-	if (laneCount > 1) {
-		const byLane = new Uint32Array(count);
-
-		for (let i = count - 1; i >= 0; i--) byLane[--ends[lanes[i]]] = order[i];
-		order = byLane;
-	}
-	await pause();
-	if (sorted || laneCount > 1) permute(store, track, order);
-	await pause();
-	const last = track.lanes.at(-1);
-
-	if (isCrowded) last.reach = reachOf(store, last.first, last.end);
-	track.until = until;
 }
 
 // Returns the time that is shown, [runFrom, runTo), usually the run; and [from, to) with what is
@@ -433,16 +306,12 @@ function extentOf(store, tracks, profile) {
 
 // ---- flows ----
 
-// By span: `launch` of an operation, `nextOperation` of the same launch, `firstOperation` of a launch;
-// -1: none.
-const noLinks = count =>
-	Object.fromEntries(
-		["launch", "firstOperation", "nextOperation"].map(name => [name, new Int32Array(count).fill(-1)]),
-	);
-
-// Connects launches to what they started. A timeline can be seen before.
-export async function linkLaunches({spans, tracks, launch, firstOperation, nextOperation}, pause) {
-	const {kind, correlation} = spans;
+// Connects launches to what they started: by span `launch` of an operation, `nextOperation` of the same launch,
+// `firstOperation` of a launch; -1: none. A timeline can be seen before.
+export async function linkLaunches(timeline, pause) {
+	const {spans, tracks} = timeline,
+		{kind, correlation} = spans,
+		[launch, firstOperation, nextOperation] = [0, 1, 2].map(() => new Int32Array(spans.count).fill(-1));
 
 	for (const process of new Set(tracks.map(track => track.process))) {
 		const [calls, gpus] = ["calls", "gpu"].map(type =>
@@ -485,6 +354,7 @@ export async function linkLaunches({spans, tracks, launch, firstOperation, nextO
 			await pause();
 		}
 	}
+	Object.assign(timeline, {launch, firstOperation, nextOperation, isLinked: true});
 }
 
 // Returns the operations of a launch, at most `most`.
@@ -502,8 +372,9 @@ export function operationsOf(timeline, launch, most = Infinity) {
 
 const DEEPEST_RANGE = 64; // levels that are shown
 
-// Returns for each thread with frames of some kinds a track of them, with a lane for each depth.
-async function makeRangeTracks({profile, spans, tracks}, type, kinds, pause) {
+// Returns for each thread with frames of some kinds a track of them, with a lane for each depth, which is computed when
+// it is needed.
+function makeRangeTracks({profile, spans, tracks}, type, kinds) {
 	const {frames, stacks} = profile,
 		nodes = {outer: [0], frame: [-1], depth: [0], most: DEEPEST_RANGE},
 		nodeOf = new Int32Array(stacks.count),
@@ -536,13 +407,30 @@ async function makeRangeTracks({profile, spans, tracks}, type, kinds, pause) {
 
 			threads.set(key, [...(threads.get(key) ?? []), track]);
 		}
-	const made = [];
+	return [...threads.values()].flatMap(list => {
+		let depth = 0,
+			made = null;
 
-	for (const list of threads.values()) {
-		made.push(makeRangeTrack(spans, list, type, nodes));
-		await pause();
-	}
-	return made.filter(track => track.lanes.length > 0);
+		for (const {first, count} of list)
+			for (let i = first; i < first + count; i++) depth = Math.max(depth, nodes.depth[nodeOf[spans.stack[i]]]);
+		const laneAt = level => (made ??= makeRangeTrack(spans, list, type, nodes)).lanes[level],
+			track = {...list[0], type, places: list.flatMap(({places}) => places), first: -1, count: 0, ns: 0};
+
+		track.lanes = Array.from({length: Math.min(depth, DEEPEST_RANGE)}, (_, level) => ({
+			track,
+			first: 0,
+			get store() {
+				return laneAt(level).store;
+			},
+			get end() {
+				return laneAt(level).end;
+			},
+			get reach() {
+				return laneAt(level).reach;
+			},
+		}));
+		return depth > 0 ? [track] : [];
+	});
 }
 
 // Returns what spans of one thread are in, by depth: a range lasts from the first to the last of consecutive
@@ -604,14 +492,7 @@ export function makeRangeTrack(spans, tracks, type, nodes) {
 	}
 	keep();
 	close(0, Infinity);
-	const track = {
-		type,
-		process: tracks[0].process,
-		thread: tracks[0].thread,
-		places: tracks.flatMap(({places}) => places),
-		lanes: [],
-		ns: 0,
-	};
+	const track = {type, process: tracks[0].process, thread: tracks[0].thread, lanes: []};
 
 	for (const list of ranges) {
 		list.sort((a, b) => a.start - b.start);
@@ -635,6 +516,5 @@ export function makeRangeTrack(spans, tracks, type, nodes) {
 			reach: reach.some((latest, i) => latest > store.start[i] + store.duration[i]) ? reach : null,
 		});
 	}
-	track.count = track.lanes.reduce((sum, lane) => sum + lane.end, 0);
 	return track;
 }

@@ -224,8 +224,7 @@ export function makeTimelineRows(app) {
 			// those of records, in order of their numbers
 			ofRecords: groups
 				.flatMap(group => group.tracks)
-				.flatMap(track => track.lanes)
-				.filter(lane => lane.store === timeline.spans)
+				.flatMap(track => (track.first < 0 ? [] : track.lanes))
 				.sort((a, b) => a.first - b.first),
 		};
 	}

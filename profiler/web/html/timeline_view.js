@@ -402,7 +402,7 @@ export function makeTimelineView(app) {
 		const {spans} = timeline,
 			launch = spans.kind[span.i] === SPAN_LAUNCH ? span.i : timeline.launch[span.i];
 
-		if (launch < 0) return;
+		if (!(launch >= 0)) return;
 		const lane = laneOf(launch);
 		const list =
 			spans.kind[span.i] === SPAN_LAUNCH ? operationsOf(timeline, launch, FLOWS) : [span.i];
