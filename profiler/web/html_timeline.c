@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/web/html_timeline.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "symbolize/util/sorted.h"
 
 #define NONE UINT32_MAX
+#define LARGE UINT32_MAX /* word for a number that does not fit */
 
 enum {
 	PART_SPANS = 1 << 17,
@@ -467,14 +469,24 @@ static int order_spans(struct html_timeline *h)
 static const char part_begin[] =
 	"</script>\n<script type=\"application/octet-stream\" class=\"timeline\">";
 
-static struct deflated *begin_part(enum part_kind kind, FILE *out)
+/* Writes four bytes, the lowest first. Numbers that do not fit are LARGE. */
+static void put_word(struct deflated *data, uint64_t number)
+{
+	uint32_t word = htole32(number < LARGE ? (uint32_t)number : LARGE);
+
+	deflated_bytes(data, &word, sizeof(word));
+}
+
+static struct deflated *begin_part(enum part_kind kind, uint32_t spans, FILE *out)
 {
 	struct deflated *data;
 
 	fputs(part_begin, out);
 	data = deflated_new(out);
-	if (data)
-		deflated_number(data, kind);
+	if (!data)
+		return NULL;
+	put_word(data, kind);
+	put_word(data, spans);
 	return data;
 }
 
@@ -540,50 +552,67 @@ static void write_runs(const struct html_timeline *h, struct deflated *data, con
 }
 
 /* Writes a column of spans [from, end). `value` is an expression in `span`, the span `i`. */
-#define COLUMN(from, end, value)                                 \
+#define COLUMN(put, from, end, value)                            \
 	do {                                                     \
 		for (uint32_t i = (from); i < (end); i++) {      \
 			const struct span *span = span_at(h, i); \
                                                                  \
-			deflated_number(data, value);            \
+			put(data, value);                        \
 		}                                                \
 	} while (0)
+
+/* Returns how much later a span starts than the one before in its run. */
+static uint64_t step_to(const struct html_timeline *h, const struct run *run, uint32_t i)
+{
+	return i > run->first ? span_at(h, i)->start_ns - span_at(h, i - 1)->start_ns : 0;
+}
+
+/* Writes the numbers that a run has besides its words. */
+static void write_rest(const struct html_timeline *h, struct deflated *data, const struct run *run,
+		       const uint32_t *places)
+{
+	for (uint32_t i = run->first; i < run[1].first; i++) {
+		if (step_to(h, run, i) >= LARGE)
+			deflated_number(data, step_to(h, run, i));
+		if (span_at(h, i)->duration_ns >= LARGE)
+			deflated_number(data, span_at(h, i)->duration_ns);
+	}
+	if (run->flags & RUN_OF_SUMS)
+		COLUMN(deflated_number, run->first, run[1].first, span->node);
+	if (run->flags & RUN_OF_PLACES)
+		COLUMN(deflated_number, run->first, run[1].first, place_number(h, span, places));
+}
 
 static int write_spans(struct html_timeline *h, const uint32_t *places, uint32_t from, uint32_t end,
 		       FILE *out)
 {
-	struct deflated *data = begin_part(PART_OF_SPANS, out);
-	uint32_t count = list_runs(h, from, end);
+	struct deflated *data = begin_part(PART_OF_SPANS, end - from, out);
+	const struct run *last = h->runs + list_runs(h, from, end);
 
 	if (!data)
 		return -ENOMEM;
-	write_runs(h, data, places, count);
-	for (const struct run *run = h->runs; run < h->runs + count; run++)
-		COLUMN(run->first, run[1].first,
-		       i > run->first ? span->start_ns - span_at(h, i - 1)->start_ns : 0);
-	COLUMN(from, end, span->duration_ns);
-	COLUMN(from, end, span->stack);
-	for (const struct run *run = h->runs; run < h->runs + count; run++) {
-		if (run->flags & RUN_OF_SUMS)
-			COLUMN(run->first, run[1].first, span->node);
-		if (run->flags & RUN_OF_PLACES)
-			COLUMN(run->first, run[1].first, place_number(h, span, places));
-	}
+	for (const struct run *run = h->runs; run < last; run++)
+		for (uint32_t i = run->first; i < run[1].first; i++)
+			put_word(data, step_to(h, run, i));
+	COLUMN(put_word, from, end, span->duration_ns);
+	COLUMN(put_word, from, end, span->stack);
+	write_runs(h, data, places, (uint32_t)(last - h->runs));
+	for (const struct run *run = h->runs; run < last; run++)
+		write_rest(h, data, run, places);
 	return deflated_finish(data);
 }
 
 static int write_details(const struct html_timeline *h, uint32_t from, uint32_t end, FILE *out)
 {
-	struct deflated *data = begin_part(PART_OF_DETAILS, out);
+	struct deflated *data = begin_part(PART_OF_DETAILS, end - from, out);
 
 	if (!data)
 		return -ENOMEM;
-	deflated_number(data, end - from);
-	COLUMN(from, end,
-	       signed_number(span->correlation, i > from ? span_at(h, i - 1)->correlation : 0));
-	COLUMN(from, end, span->is_sum ? 0 : span->node);
-	COLUMN(from, end, span->bytes);
-	COLUMN(from, end, span->shape);
+	COLUMN(put_word, from, end,
+	       span->correlation - (i > from ? span_at(h, i - 1)->correlation : 0));
+	COLUMN(put_word, from, end, span->shape);
+	COLUMN(deflated_number, from, end, span->is_sum ? 0 : span->node);
+	COLUMN(deflated_number, from, end, span->bytes);
 	return deflated_finish(data);
 }
 
@@ -614,11 +643,10 @@ static int write_head(const struct html_timeline *h, FILE *out)
 			     : stats.error         ? strerror(-stats.error)
 			     : h->lost > 0         ? "its file could not be read"
 						   : "";
-	struct deflated *data = begin_part(PART_HEAD, out);
+	struct deflated *data = begin_part(PART_HEAD, h->count, out);
 
 	if (!data)
 		return -ENOMEM;
-	deflated_number(data, h->count);
 	deflated_number(data, h->sum_count);
 	deflated_number(data, h->summed);
 	deflated_number(data, saturated_sum(stats.lost, h->lost));

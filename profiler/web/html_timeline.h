@@ -13,24 +13,26 @@
  *its waits, its times off the CPU, or the operations of a stream. Where spans overlap, a track of
  *calls or operations has up to four lanes. A span has the first one that is free.
  *
- * A part begins with its kind:
+ * A part begins with two words, its kind and its number of spans (in the head: that of all):
  *
  *	0, the head  once, at first
  *	1, spans     until all are there: then the page shows them
  *	2, details   of the spans, in the same order
  *
- * A table is its number of rows, and then one column after the other. Numbers are those of
- * deflated.h. Signed ones are 2n, and -2n-1 below 0. Stacks and places have the page's numbers.
+ * A word is a number in four bytes, the lowest first, modulo 2^32: browsers need not decode it. A
+ * number that does not fit has all bits set. Words come first, so they are aligned. Other numbers
+ * are those of deflated.h. Signed ones are 2n, and -2n-1 below 0. A table is its number of rows,
+ *and then one column after the other. Stacks and places have the page's numbers.
  *
- *	the head  numbers of: spans, sums among them, records in sums, records lost, kernels whose
+ *	the head  numbers of: sums among the spans, records in sums, records lost, kernels whose
  *	          shape is lost; length and text of the reason for the losses; table of shapes,
  *	          numbered from 1: grid (3), block (3), static and dynamic shared memory, registers
- *	spans     table of runs of one lane and kind: flags, kind, place plus 1 of the first span,
- *	          number of spans, start of the first (ns since the command's start, signed);
- *	          of all spans: start minus that of the span before in the run, duration, stack;
- *	          run by run, as flagged: number of records of each sum; place plus 1 of each span
- *	details   number of spans; correlation minus that of the span before in the part (signed),
- *	          graph node, bytes, shape
+ *	spans     words of all spans: start minus that of the span before in the run, duration,
+ *stack; table of runs of one lane and kind: flags, kind, place plus 1 of the first span, number of
+ *spans, start of the first (ns since the command's start, signed); run by run: starts and durations
+ *that do not fit into their words; as flagged, the number of records of each sum, and place plus 1
+ *of each span details   words of all spans: correlation minus that of the span before in the part,
+ *shape; numbers: graph node, bytes
  *
  * Flags of a run: 1, begins a track; 2, begins a lane; 4, of the last lane of a track where more
  * spans overlap than there are lanes; 8, of sums; 16, of several places.

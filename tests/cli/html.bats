@@ -30,10 +30,12 @@ read_timeline()
 		import {linkLaunches, makeTimelineBuilder} from '$root/profiler/web/html/timeline.js';
 		const text = readFileSync('$1', 'utf8');
 		const profile = await unpackProfile(text.match(/id=\"data\">([^<]*)</)[1]);
-		const builder = makeTimelineBuilder(profile, async () => {});
+		const builder = makeTimelineBuilder(profile);
+		let timeline = null;
 		for (const [, part] of text.matchAll(/class=\"timeline\">([^<]*)</g))
-			builder.add(await unpackBytes(part));
-		const timeline = await builder.finish(), {spans} = timeline;
+			timeline = builder.add(await unpackBytes(part)) ?? timeline;
+		builder.end();
+		const {spans} = timeline;
 		await linkLaunches(timeline, async () => {});
 		const ofKind = kind => Array.from(spans.kind, (k, i) => i).filter(i => spans.kind[i] === kind);
 		const ns = list => list.reduce((sum, i) => sum + spans.duration[i], 0);
@@ -81,6 +83,20 @@ read_timeline()
 	expect_equal 'pairs' "$(read_timeline out.html 'new Set(ofKind(2).map(i => timeline.launch[i]).filter(i => i >= 0)).size')" 1000
 	expect_equal 'in the run' "$(read_timeline out.html 'ofKind(2).every(i => spans.start[i] > 0 && spans.start[i] + spans.duration[i] < timeline.runTo)')" true
 	expect_equal 'lost' "$(read_timeline out.html 'timeline.lost')" 0
+}
+
+@test "time off the CPU is in the timeline, with --wall" {
+	needs_command node
+	needs_root
+	run_profile -q -cpu-only --wall -o out.html -o out.json "$workloads/blocked"
+	expect_status 0
+	for reason in sleep futex 'read pipe' 'read socket' poll; do
+		expect_equal "$reason" "$(read_timeline out.html \
+			"ofKind(5).some(i => profile.frames.name[spans.frameAt(i)] === '[blocked: $reason]')")" true
+	done
+	expect_equal 'rows' "$(read_timeline out.html "timeline.tracks.filter(track => track.type === 'off').length >= 8")" true
+	expect_equal 'sum' "$(read_timeline out.html \
+		"ns(ofKind(5)) <= JSON.parse(readFileSync('out.json', 'utf8')).totals.waiting_ns")" true
 }
 
 @test "NVTX ranges, waits and samples are in the timeline" {

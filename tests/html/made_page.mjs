@@ -218,6 +218,8 @@ export function encodeProfile({
 
 const signed = number => (number >= 0 ? number * 2 : -number * 2 - 1);
 
+const LARGE = 2 ** 32 - 1;
+
 // Numbers in a buffer that grows: parts may have millions.
 function makeWriter() {
 	let buffer = Buffer.alloc(1 << 16),
@@ -230,6 +232,12 @@ function makeWriter() {
 			for (; number >= 128; number = Math.floor(number / 128))
 				buffer[size++] = (number % 128) + 128;
 			buffer[size++] = number;
+		},
+		// four bytes, the lowest first; all bits for what does not fit
+		word(number) {
+			if (size + 16 > buffer.length)
+				buffer = Buffer.concat([buffer, Buffer.alloc(buffer.length)]);
+			size = buffer.writeUInt32LE(Math.min(number, LARGE), size);
 		},
 		bytes: () => buffer.subarray(0, size),
 	};
@@ -291,7 +299,12 @@ export function encodeSpans(spans) {
 		if (begins) runs.push([]);
 		runs.at(-1).push(span);
 	});
-	writer.number(1);
+	const stepTo = (run, i) => (i > 0 ? run[i].record.start - run[i - 1].record.start : 0);
+
+	for (const word of [1, spans.length]) writer.word(word);
+	for (const run of runs) run.forEach((_, i) => writer.word(stepTo(run, i)));
+	for (const {record} of spans) writer.word(record.duration);
+	for (const {record} of spans) writer.word(record.stack ?? 0);
 	writer.number(runs.length);
 	for (const value of [
 		([{flags}]) => flags,
@@ -301,10 +314,10 @@ export function encodeSpans(spans) {
 		([{record}]) => signed(record.start),
 	])
 		runs.forEach(run => writer.number(value(run)));
-	for (const run of runs) run.forEach(({record}, i) => writer.number(i > 0 ? record.start - run[i - 1].record.start : 0));
-	for (const {record} of spans) writer.number(record.duration);
-	for (const {record} of spans) writer.number(record.stack ?? 0);
 	for (const run of runs) {
+		run.forEach(({record}, i) => {
+			for (const number of [stepTo(run, i), record.duration]) if (number >= LARGE) writer.number(number);
+		});
 		if (run[0].isSum) for (const {record} of run) writer.number(record.number);
 		if (run[0].flags & 16) for (const {record} of run) writer.number((record.place ?? -1) + 1);
 	}
@@ -314,14 +327,13 @@ export function encodeSpans(spans) {
 export function encodeDetails(spans) {
 	const writer = makeWriter();
 
-	writer.number(2);
-	writer.number(spans.length);
+	for (const word of [2, spans.length]) writer.word(word);
 	spans.forEach(({record}, i) =>
-		writer.number(signed((record.correlation ?? 0) - (spans[i - 1]?.record.correlation ?? 0))),
+		writer.word(((record.correlation ?? 0) - (spans[i - 1]?.record.correlation ?? 0)) >>> 0),
 	);
+	for (const {record} of spans) writer.word(record.shape ?? 0);
 	for (const {record, isSum} of spans) writer.number(isSum ? 0 : (record.node ?? 0));
 	for (const {record} of spans) writer.number(record.bytes ?? 0);
-	for (const {record} of spans) writer.number(record.shape ?? 0);
 	return writer.bytes();
 }
 
@@ -337,7 +349,8 @@ export function encodeHead({
 	const writer = makeWriter(),
 		text = Buffer.from(reason);
 
-	for (const number of [0, spans, sums, summed, lost, lostShapes, text.length]) writer.number(number);
+	for (const word of [0, spans]) writer.word(word);
+	for (const number of [sums, summed, lost, lostShapes, text.length]) writer.number(number);
 	for (const byte of text) {
 		// as it is, not as a number
 		if (byte < 128) writer.number(byte);

@@ -70,23 +70,41 @@ static uint64_t *read_column(struct unpacked *u, uint64_t count)
 	return column;
 }
 
+static uint64_t *read_words(struct unpacked *u, uint64_t count)
+{
+	uint64_t *column = calloc(count + 1, sizeof(*column));
+
+	assert_non_null(column);
+	for (uint64_t i = 0; i < count; i++)
+		for (int shift = 0; shift < 32; shift += 8) {
+			assert_true(u->at < u->size);
+			column[i] |= (uint64_t)u->bytes[u->at++] << shift;
+		}
+	return column;
+}
+
+/* Returns a number that may not have fit into its word. */
+static uint64_t word_or_number(struct unpacked *u, uint64_t word)
+{
+	return word < UINT32_MAX ? word : unpack_number(u);
+}
+
 /* Decodes a signed difference, modulo 2^64. */
 static uint64_t from_signed(uint64_t number)
 {
 	return number & 1 ? -(number / 2) - 1 : number / 2;
 }
 
-static void read_spans(struct parts *p, struct unpacked *u)
+static void read_spans(struct parts *p, struct unpacked *u, uint64_t count)
 {
-	uint64_t runs = unpack_number(u), count = 0, *head[5], *columns[3];
+	uint64_t runs, *head[5], *columns[3];
 	struct found *found;
 
+	for (int i = 0; i < 3; i++)
+		columns[i] = read_words(u, count);
+	runs = unpack_number(u);
 	for (int i = 0; i < 5; i++)
 		head[i] = read_column(u, runs);
-	for (uint64_t i = 0; i < runs; i++)
-		count += head[3][i];
-	for (int i = 0; i < 3; i++)
-		columns[i] = read_column(u, count);
 	p->list = realloc(p->list, (p->count + count) * sizeof(*p->list));
 	assert_non_null(p->list);
 	found = p->list + p->count;
@@ -95,21 +113,19 @@ static void read_spans(struct parts *p, struct unpacked *u)
 
 		assert_true(head[3][g] > 0);
 		for (uint64_t i = 0; i < head[3][g]; i++, at++) {
-			start += columns[0][at];
+			start += word_or_number(u, columns[0][at]);
 			found[at] = (struct found){
 				.record = {.kind = (uint8_t)head[1][g],
 					   .place = {(uint32_t)head[2][g] - 1},
 					   .start_ns = start,
-					   .duration_ns = columns[1][at],
+					   .duration_ns = word_or_number(u, columns[1][at]),
 					   .stack = {(uint32_t)columns[2][at]}},
 				.flags = i ? head[0][g] & (IS_CROWDED | OF_SUMS | OF_PLACES)
 					   : head[0][g]};
 		}
-	}
-	for (uint64_t g = 0, at = 0; g < runs; at += head[3][g++]) {
-		for (uint64_t i = at; head[0][g] & OF_SUMS && i < at + head[3][g]; i++)
+		for (uint64_t i = at - head[3][g]; head[0][g] & OF_SUMS && i < at; i++)
 			found[i].count = unpack_number(u);
-		for (uint64_t i = at; head[0][g] & OF_PLACES && i < at + head[3][g]; i++)
+		for (uint64_t i = at - head[3][g]; head[0][g] & OF_PLACES && i < at; i++)
 			found[i].record.place.number = (uint32_t)unpack_number(u) - 1;
 	}
 	p->count += (uint32_t)count;
@@ -119,21 +135,21 @@ static void read_spans(struct parts *p, struct unpacked *u)
 		free(columns[i]);
 }
 
-static void read_details(struct parts *p, struct unpacked *u)
+static void read_details(struct parts *p, struct unpacked *u, uint64_t count)
 {
-	uint64_t count = unpack_number(u), correlation = 0, *columns[4];
+	uint64_t correlation = 0, *columns[4];
 
 	assert_true(p->detailed + count <= p->count && p->count == p->spans);
 	for (int i = 0; i < 4; i++)
-		columns[i] = read_column(u, count);
+		columns[i] = i < 2 ? read_words(u, count) : read_column(u, count);
 	for (uint64_t i = 0; i < count; i++) {
 		struct timeline_record *record = &p->list[p->detailed++].record;
 
-		correlation += from_signed(columns[0][i]);
+		correlation += columns[0][i];
 		record->correlation = (uint32_t)correlation;
-		record->graph_node = columns[1][i];
-		record->bytes = columns[2][i];
-		record->shape = (uint32_t)columns[3][i];
+		record->shape = (uint32_t)columns[1][i];
+		record->graph_node = columns[2][i];
+		record->bytes = columns[3][i];
 	}
 	for (int i = 0; i < 4; i++)
 		free(columns[i]);
@@ -143,7 +159,6 @@ static void read_head(struct parts *p, struct unpacked *u)
 {
 	uint64_t size;
 
-	p->spans = unpack_number(u);
 	p->sums = unpack_number(u);
 	p->summed = unpack_number(u);
 	p->lost = unpack_number(u);
@@ -166,21 +181,24 @@ static struct parts read_parts(const char *all)
 	for (const char *text = all; *text;) {
 		const char *begin = text + strlen(BEGIN), *next;
 		struct unpacked u;
-		uint64_t kind;
+		uint64_t *words;
 
 		assert_int_equal(strncmp(text, BEGIN, strlen(BEGIN)), 0);
 		assert_int_equal(p.heads, text != all);
 		next = strstr(begin, BEGIN);
 		next = next ? next : begin + strlen(begin);
 		u = unpack(begin, (size_t)(next - begin));
-		kind = unpack_number(&u);
-		assert_true(kind <= 2);
-		if (kind == 0)
+		words = read_words(&u, 2);
+		assert_true(words[0] <= 2);
+		if (words[0] == 0)
+			p.spans = words[1];
+		if (words[0] == 0)
 			read_head(&p, &u);
-		else if (kind == 1)
-			read_spans(&p, &u);
+		else if (words[0] == 1)
+			read_spans(&p, &u, words[1]);
 		else
-			read_details(&p, &u);
+			read_details(&p, &u, words[1]);
+		free(words);
 		assert_int_equal(u.at, u.size);
 		free(u.bytes);
 		text = next;
@@ -223,7 +241,9 @@ static struct timeline_record record_of(struct prng *p, uint64_t i)
 		.kind = is_gpu ? TIMELINE_GPU_OPERATION : (uint8_t)prng_below(p, TIMELINE_KINDS),
 		/* some began before the command */
 		.start_ns = START - 1000 + i * 700 + prng_below(p, 3000),
-		.duration_ns = prng_below(p, 4) ? prng_below(p, 1000) : prng_below(p, 1 << 20),
+		.duration_ns = prng_below(p, 4)      ? prng_below(p, 1000)
+			       : prng_below(p, 5000) ? prng_below(p, 1 << 20)
+						     : UINT32_MAX - 1 + prng_below(p, 4),
 		.bytes = is_gpu && prng_below(p, 3) == 0 ? prng_u64(p) >> 30 : 0,
 		.graph_node = is_gpu && prng_below(p, 9) == 0 ? prng_u64(p) : 0,
 		.place = {(uint32_t)prng_below(p, PLACES)},

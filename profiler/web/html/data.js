@@ -79,6 +79,15 @@ export function makeReader(bytes) {
 		return most;
 	}
 
+	// Returns numbers of four bytes each, the lowest first, as nearly all computers have them. They are not copied.
+	function words(count) {
+		const from = at;
+
+		at += 4 * count;
+		if (at > bytes.length) throw new Error("the data ends too early");
+		return new Uint32Array(bytes.buffer, bytes.byteOffset + from, count);
+	}
+
 	function column(count, List) {
 		const list = new Float64Array(count);
 
@@ -107,7 +116,7 @@ export function makeReader(bytes) {
 		return new TextDecoder().decode(bytes.subarray(at, (at += size)));
 	}
 
-	return {number, fill, column, texts, text, isAtEnd: () => at === bytes.length};
+	return {number, fill, words, column, texts, text, isAtEnd: () => at === bytes.length};
 }
 
 function plusUnknown(list) {

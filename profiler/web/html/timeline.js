@@ -22,6 +22,7 @@ const BEGINS_TRACK = 1, // flags of a run
 	IS_CROWDED = 4,
 	IS_OF_SUMS = 8,
 	IS_OF_PLACES = 16;
+const LARGE = 2 ** 32 - 1; // a word for a number that does not fit
 const MOST_SPANS = 1 << 25; // a page has 8 million
 const MARGIN = 0.1; // of the run, before and after it
 // Rows of ranges that frames stand for: their kinds in enum frame_kind.
@@ -97,6 +98,9 @@ const COLUMNS = {
 	place: Int32Array,
 	kind: Uint8Array,
 	number: Uint32Array, // records in it
+};
+// These follow when the timeline is shown.
+const DETAILS = {
 	correlation: Uint32Array,
 	node: Float64Array,
 	bytes: Float64Array,
@@ -117,6 +121,7 @@ function makeTrack({places}, labels, kind, place) {
 		lanes: [],
 		places: [],
 		until: -Infinity,
+		ns: 0,
 	};
 }
 
@@ -126,50 +131,63 @@ export function makeTimelineBuilder(profile) {
 		tracks = [];
 	let head = null,
 		spans = null,
+		before = null, // see sumsBefore
 		track = null,
 		at = 0, // spans that were read
 		detailed = 0;
 
-	function readHead(reader) {
-		const [count, sums, summed, lost, lostShapes] = reader.column(5, Float64Array);
+	function readHead(reader, count) {
+		const [sums, summed, lost, lostShapes] = reader.column(4, Float64Array);
 
 		if (count > MOST_SPANS) throw new Error(`${count} events are too many`);
 		head = {count, sums, summed, lost, lostShapes, reason: reader.text()};
 		const shapes = reader.number();
 
 		head.shapes = Array.from({length: 9}, () => reader.column(shapes, Float64Array));
-		spans = {count, before: new Float64Array(count + 1), frameAt: i => profile.stacks.frame[spans.stack[i]]};
-		for (const [column, List] of Object.entries(COLUMNS)) spans[column] = new List(count);
+		spans = {
+			count,
+			frameAt: i => profile.stacks.frame[spans.stack[i]],
+			get before() {
+				return (before ??= sumsBefore(spans));
+			},
+		};
+		allocate(COLUMNS, count);
+		allocate(DETAILS, 0);
 		// the less memory, the sooner it is filled
 		if (sums === 0) spans.number = new Uint8Array(count).fill(1);
 		if (profile.places.count < 1 << 15) spans.place = new Int16Array(count);
 	}
 
-	// Adds spans of one kind and place, the columns of which are read. `before` sums up the durations before a span.
-	function addRun(flags, kind, place, count, first) {
+	function allocate(columns, count) {
+		for (const [column, List] of Object.entries(columns)) spans[column] = new List(count);
+	}
+
+	// Adds spans of one kind, from their words.
+	function addRun(flags, kind, place, first, steps, durations, reader) {
 		if (kind >= SPAN_KINDS || place >= profile.places.count) throw new Error("an event is of no kind or place");
 		if (flags & BEGINS_TRACK) tracks.push((track = {...makeTrack(profile, labels, kind, place), first: at}));
 		if (track?.type !== TRACK_TYPES[kind]) throw new Error("an event is on no track");
 		if (flags & (BEGINS_TRACK | BEGINS_LANE))
 			track.lanes.push({store: spans, track, first: at, reach: flags & IS_CROWDED ? [] : null});
-		const {start, duration, before} = spans,
-			end = at + count;
+		const {start, duration} = spans,
+			end = at + steps.length;
 
 		if (at > track.lanes.at(-1).first && first < start[at - 1]) throw new Error("events are not in order");
 		let time = first,
-			sum = before[at],
-			{until} = track;
+			{until, ns} = track;
 
-		for (let i = at; i < end; i++) {
-			start[i] = time += start[i];
-			before[i + 1] = sum += duration[i];
-			if (time + duration[i] > until) until = time + duration[i];
+		for (let i = 0; i < steps.length; i++) {
+			start[at + i] = time += steps[i] < LARGE ? steps[i] : reader.number();
+			const length = durations[i] < LARGE ? durations[i] : reader.number();
+
+			duration[at + i] = length;
+			ns += length;
+			if (time + length > until) until = time + length;
 		}
 		spans.kind.fill(kind, at, end);
 		spans.place.fill(place, at, end);
 		if (!track.places.includes(place)) track.places.push(place);
-		track.until = until;
-		track.count = end - track.first;
+		Object.assign(track, {until, ns, count: end - track.first});
 		track.lanes.at(-1).end = at = end;
 	}
 
@@ -184,47 +202,56 @@ export function makeTimelineBuilder(profile) {
 		});
 	}
 
-	function readSpans(reader) {
-		const runs = reader.number(),
-			[flags, kinds, places, counts, firsts] = Array.from({length: 5}, () => reader.column(runs, Float64Array)),
-			end = counts.reduce((sum, count) => sum + count, at);
+	function readSpans(reader, size) {
+		const [steps, durations, numbers] = Array.from({length: 3}, () => reader.words(size)),
+			runs = reader.number(),
+			[flags, kinds, places, counts, firsts] = Array.from({length: 5}, () => reader.column(runs, Float64Array));
 		const {stack, number} = spans,
-			{of, count} = profile.stacks;
+			{of, count} = profile.stacks,
+			base = at;
 
-		if (end > head.count || end === at) throw new Error("the runs of events are not whole");
-		for (const column of ["start", "duration"]) reader.fill(spans[column], at, end);
-		if (reader.fill(stack, at, end) >= (of?.length ?? count)) throw new Error("an event has no stack");
+		if (at + size > head.count || counts.reduce((sum, one) => sum + one, 0) !== size || size === 0)
+			throw new Error("the runs of events are not whole");
 		// runs of unnamed functions are folded
-		for (let i = at; of && i < end; i++) stack[i] = of[stack[i]];
+		for (let i = 0; i < numbers.length; i++) {
+			if (numbers[i] >= (of?.length ?? count)) throw new Error("an event has no stack");
+			stack[at + i] = of ? of[numbers[i]] : numbers[i];
+		}
 		for (let run = 0; run < runs; run++) {
-			const from = at;
+			const from = at,
+				part = [from - base, from - base + counts[run]];
 
-			addRun(flags[run], kinds[run], places[run] - 1, counts[run], fromSigned(firsts[run]));
+			addRun(
+				flags[run], kinds[run], places[run] - 1, fromSigned(firsts[run]),
+				steps.subarray(...part), durations.subarray(...part), reader,
+			);
 			if (flags[run] & IS_OF_SUMS) reader.fill(number, from, at);
 			else if (head.sums > 0) number.fill(1, from, at);
 			if (flags[run] & IS_OF_PLACES) readPlaces(reader, from);
 		}
 	}
 
-	function readDetails(reader) {
-		const from = detailed,
-			differences = new Float64Array(reader.number());
-		let value = 0;
+	function readDetails(reader, size) {
+		const from = detailed;
 
-		detailed += differences.length;
-		if (detailed > head.count) throw new Error("there are too many details");
-		reader.fill(differences, 0, differences.length);
-		differences.forEach((difference, i) => (spans.correlation[from + i] = value += fromSigned(difference)));
-		for (const column of ["node", "bytes", "shape"]) reader.fill(spans[column], from, detailed);
+		detailed += size;
+		if (detailed > head.count || size === 0) throw new Error("there are too many details");
+		if (from === 0) allocate(DETAILS, head.count);
+		const {correlation} = spans;
+
+		reader.words(size).forEach((difference, i) => {
+			// modulo 2^32
+			correlation[from + i] = (i > 0 ? correlation[from + i - 1] : 0) + difference;
+		});
+		spans.shape.set(reader.words(size), from);
+		for (const column of ["node", "bytes"]) reader.fill(spans[column], from, detailed);
 	}
 
 	function makeTimeline() {
 		const {count, sums, ...rest} = head;
 
-		for (const one of tracks) {
-			one.ns = spans.before[one.first + one.count] - spans.before[one.first];
-			for (const lane of one.lanes) if (lane.reach) lane.reach = reachOf(spans, lane.first, lane.end);
-		}
+		for (const {lanes} of tracks)
+			for (const lane of lanes) if (lane.reach) lane.reach = reachOf(spans, lane.first, lane.end);
 		const timeline = {
 			profile,
 			spans,
@@ -245,11 +272,11 @@ export function makeTimelineBuilder(profile) {
 	return {
 		add(bytes) {
 			const reader = makeReader(bytes),
-				kind = reader.number();
+				[kind, size] = reader.words(2);
 
-			if (kind === PART_HEAD && !head) readHead(reader);
-			else if (kind === PART_SPANS && at < head?.count) readSpans(reader);
-			else if (kind === PART_DETAILS && at === head?.count) readDetails(reader);
+			if (kind === PART_HEAD && !head) readHead(reader, size);
+			else if (kind === PART_SPANS && at < head?.count) readSpans(reader, size);
+			else if (kind === PART_DETAILS && at === head?.count) readDetails(reader, size);
 			else throw new Error(`a part of kind ${kind} is out of place`);
 			if (!reader.isAtEnd()) throw new Error("a part goes on after its end");
 			return kind !== PART_DETAILS && at === head.count ? makeTimeline() : null;
