@@ -135,6 +135,11 @@ static bool is_kernel(const struct profile_item *item)
 	return is_work(item) && item->record.work == GPU_WORK_KERNEL;
 }
 
+static bool is_call(const struct profile_item *item)
+{
+	return item->record.kind == TIMELINE_CALL && item->flags & ITEM_COUNTS;
+}
+
 /* Counts for displays during the run. profile_sink_finish() starts again from 0. */
 static void count_so_far(struct profile_sink *in, const struct profile_item *item)
 {
@@ -171,6 +176,7 @@ static void keep(struct profile_sink *in, const struct profile_item *item)
 		in->operations++;
 		saturated_add(&in->operation_ns, item->record.duration_ns);
 	}
+	in->calls += is_call(item);
 	count_so_far(in, item);
 	if (!flight_recorder_add(in->recorder, &kept, in->now_ns + AHEAD_NS))
 		in->lost++;
@@ -237,18 +243,19 @@ void profile_sink_take(struct profile_sink *in, uint64_t until_ns)
 	struct profile_item *item;
 	uint64_t position = 0;
 
+	/* what the recorder has dropped was counted as left out of this result */
+	in->operations = in->operation_ns = in->calls = in->lost = 0;
 	while ((item = flight_recorder_next(in->recorder, &position))) {
-		if (!has_turn(item, until_ns))
+		if (has_turn(item, until_ns))
+			item->flags |= PROFILE_ITEM_TAKEN;
+		if (item->flags & PROFILE_ITEM_TAKEN)
 			continue;
-		item->flags |= PROFILE_ITEM_TAKEN;
+		in->calls += is_call(item);
 		if (!is_work(item))
 			continue;
-		in->operations--;
-		in->operation_ns -= item->record.duration_ns < in->operation_ns
-					    ? item->record.duration_ns
-					    : in->operation_ns;
+		in->operations++;
+		saturated_add(&in->operation_ns, item->record.duration_ns);
 	}
-	in->lost = 0;
 	flight_recorder_drop_taken(in->recorder);
 }
 
@@ -273,7 +280,6 @@ void profile_sink_finish(struct profile_sink *in, struct time_range *time_range)
 	struct ledger_outside *l = &in->ledger->outside;
 	const struct profile_item *item;
 	uint64_t position = 0, inside = 0, inside_ns = 0, after = 0, after_ns = 0, left_ns;
-	uint64_t timed = in->ledger->calls.timed;
 
 	if (!in->recorder)
 		return;
@@ -298,7 +304,7 @@ void profile_sink_finish(struct profile_sink *in, struct time_range *time_range)
 		after += is_after;
 		saturated_add(&after_ns, is_after ? ns : 0);
 	}
-	l->calls += timed - in->ledger->calls.timed;
+	l->calls += in->calls - in->ledger->calls.timed;
 	/* the rest came before, and most of it is dropped */
 	l->after += after;
 	l->after_ns += after_ns;

@@ -87,8 +87,8 @@ struct profile_sink {
 	void *context;
 	struct flight_recorder *recorder; /* owned; NULL: items are added at once */
 	uint64_t now_ns;
-	/* GPU operations that were kept, including dropped ones */
-	uint64_t operations, operation_ns;
+	/* GPU operations and timed calls that were kept, including dropped ones */
+	uint64_t operations, operation_ns, calls;
 	uint64_t lost; /* items lost for lack of memory */
 	/* --every: results take turns, and each item is in the first one that ends after its start
 	 */

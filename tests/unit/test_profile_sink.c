@@ -286,6 +286,31 @@ static void results_in_turns_have_each_item_once(void **state)
 	munmap(kernels, sizeof(*kernels));
 }
 
+/* A full recorder drops items of one turn: no later result counts them, or calls of another. */
+static void results_in_turns_count_what_was_dropped_once(void **state)
+{
+	struct bench *b = *state;
+	struct time_range last = {.from_ns = 200};
+
+	b->sink.takes_turns = true;
+	assert_true(profile_sink_keep(&b->sink));
+	profile_sink_advance(&b->sink, 100, 0);
+	for (uint32_t i = 0; i < FLIGHT_RECORDER_PIECE; i++)
+		kernel(b, 10, 1);
+	add(b, TIMELINE_CALL, 150, 7, 0, ITEM_COUNTS | ITEM_ROW);
+	flight_recorder_forget(b->sink.recorder, 50);
+	profile_sink_take(&b->sink, 200);
+	profile_sink_advance(&b->sink, 300, 0);
+	kernel(b, 250, 1);
+	add(b, TIMELINE_CALL, 250, 7, 0, ITEM_COUNTS | ITEM_ROW);
+	profile_sink_finish(&b->sink, &last);
+	assert_int_equal(b->ledger.gpu.kernels, 1);
+	assert_int_equal(b->ledger.outside.before, 0);
+	assert_int_equal(b->ledger.outside.before_ns, 0);
+	assert_int_equal(b->ledger.calls.timed, 1);
+	assert_int_equal(b->ledger.outside.calls, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +320,7 @@ int main(void)
 		TEST(notes_go_to_who_takes_them),
 		TEST(counts_so_far_are_of_all),
 		TEST(results_in_turns_have_each_item_once),
+		TEST(results_in_turns_count_what_was_dropped_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
