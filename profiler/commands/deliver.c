@@ -600,8 +600,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    !status)
 		status = EXIT_PROFILER_FAILED;
 	if (o->run.every)
-		not_pushed = push_queue_send(log, o, helper, result_for(&pprof_writer, &d),
-					     session != NULL);
+		not_pushed =
+			push_queue_send(log, o, helper, session, result_for(&pprof_writer, &d));
 	else
 		not_pushed = push_result(log, o, helper, session, result_for(&pprof_writer, &d));
 	/* a command's exit status does not depend on profile engines */

@@ -119,28 +119,6 @@ static bool send(struct push *p, struct log *log, const struct helper *helper, c
 	return is_good;
 }
 
-bool push_send(struct log *log, const struct helper *helper, const char *url,
-	       const struct push_body *body, int64_t limit_ms, char why[HTTP_WHY_BYTES])
-{
-	struct push p = {.engine = NULL};
-	struct http_post_stats stats = {.sent = {0}};
-	char *copy = malloc(body->size + 1);
-
-	snprintf(why, HTTP_WHY_BYTES, "out of memory");
-	if (copy && open_push(&p, log, helper, url, body->query)) {
-		memcpy(copy, body->bytes, body->size);
-		http_post_send(p.post, copy, body->size, 1);
-		copy = NULL;
-		http_post_limit(p.post, limit_ms);
-		http_post_wait(p.post, 0, limit_ms, NULL, NULL);
-		http_post_finish(p.post, 0, &stats);
-		snprintf(why, HTTP_WHY_BYTES, "%s", stats.why);
-	}
-	free(copy);
-	release(&p);
-	return stats.sent.requests;
-}
-
 /* Waiting for all engines. */
 struct waiting {
 	struct log *log;
@@ -159,6 +137,31 @@ static bool ends(void *context)
 			 http_post_shown(w->push->post));
 	w->is_interrupted |= w->session && session_ends_sending(w->session);
 	return w->is_interrupted;
+}
+
+bool push_send(struct log *log, const struct helper *helper, const char *url,
+	       const struct push_body *body, int64_t limit_ms, struct session *session,
+	       char why[HTTP_WHY_BYTES])
+{
+	struct push p = {.engine = NULL};
+	struct waiting waiting = {.log = log, .session = session, .push = &p};
+	struct http_post_stats stats = {.sent = {0}};
+	char *copy = malloc(body->size + 1);
+
+	snprintf(why, HTTP_WHY_BYTES, "out of memory");
+	if (copy && open_push(&p, log, helper, url, body->query)) {
+		memcpy(copy, body->bytes, body->size);
+		http_post_send(p.post, copy, body->size, 1);
+		copy = NULL;
+		http_post_limit(p.post, limit_ms);
+		if (limit_ms > 0)
+			http_post_wait(p.post, 0, limit_ms, ends, &waiting);
+		http_post_finish(p.post, 0, &stats);
+		snprintf(why, HTTP_WHY_BYTES, "%s", stats.why);
+	}
+	free(copy);
+	release(&p);
+	return stats.sent.requests;
 }
 
 /* Waits for a push and reports its result. Returns whether the engine took the profile. */

@@ -51,10 +51,11 @@ bool push_encode(struct log *log, const char *url, const struct engine_profile *
 		 struct push_body *body);
 
 /*
- * Sends a body, and waits up to `limit_ms` for the answer. Returns true if the engine took it, else
- * sets `why`, which begins with the server.
+ * Sends a body, and waits up to `limit_ms` for the answer, and until a signal of the session, which
+ * may be NULL. Returns true if the engine took it, else sets `why`, which begins with the server.
  */
 bool push_send(struct log *log, const struct helper *helper, const char *url,
-	       const struct push_body *body, int64_t limit_ms, char why[HTTP_WHY_BYTES]);
+	       const struct push_body *body, int64_t limit_ms, struct session *session,
+	       char why[HTTP_WHY_BYTES]);
 
 #endif

@@ -2,6 +2,7 @@
 #include "profiler/commands/push_queue.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -92,56 +93,75 @@ static void leave(uint32_t engine, const struct push_body *body)
 		return;
 }
 
-static bool attempt(struct log *log, const struct helper *helper, const char *url,
-		    struct told *told, const struct push_body *body, int64_t limit_ms)
+/* What one result is sent with. */
+struct sending {
+	struct log *log;
+	const struct options *options;
+	const struct helper *helper;
+	struct session *session; /* NULL in the child */
+	int64_t left_ms;         /* at the end of the run, for all engines that take nothing */
+};
+
+static bool attempt(struct sending *s, uint32_t engine, const struct push_body *body)
 {
-	told->has_tried = true;
-	told->has_failed = !push_send(log, helper, url, body, limit_ms, told->why);
+	struct told *told = &queue.told[engine];
+	bool was_away = queue.retry_ns[engine] != 0;
+	int64_t limit_ms = was_away && !s->session ? PUSH_QUEUE_TRY_MS : s->left_ms;
+	uint64_t start_ns = monotonic_ns();
+
+	told->has_tried = told->has_failed = true;
+	snprintf(told->why, sizeof(told->why), "interrupted");
+	if (s->session && (s->left_ms <= 0 || session_ends_sending(s->session)))
+		return false;
+	told->has_failed = !push_send(s->log, s->helper, s->options->pushes[engine], body, limit_ms,
+				      s->session, told->why);
+	if (told->has_failed && s->session)
+		s->left_ms -= (int64_t)((monotonic_ns() - start_ns) / 1000000u);
 	return !told->has_failed;
 }
 
 /* Sends to one engine what was kept for it, then the result, as far as it takes them. */
-static void send_to(struct log *log, const struct options *o, const struct helper *helper,
-		    uint32_t engine, const struct engine_profile *profile, bool is_last)
+static void send_to(struct sending *s, uint32_t engine, const struct engine_profile *profile)
 {
 	struct told *told = &queue.told[engine];
 	bool is_away = queue.retry_ns[engine] != 0;
-	int64_t limit_ms = is_away && !is_last ? PUSH_QUEUE_TRY_MS : PUSH_TIMEOUT_MS;
 	struct push_body body = {NULL};
 	uint32_t at = 0;
 
 	*told = (struct told){0};
-	if (profile->result->row_count && !push_encode(log, o->pushes[engine], profile, &body))
+	if (profile->result->row_count &&
+	    !push_encode(s->log, s->options->pushes[engine], profile, &body))
 		return;
-	if (!is_away || is_last || monotonic_ns() >= queue.retry_ns[engine])
+	if (!is_away || s->session || monotonic_ns() >= queue.retry_ns[engine])
 		for (at = oldest_of(engine); at < queue.count && !told->has_failed; at++)
 			if (queue.list[at].engine == engine)
-				told->taken += attempt(log, helper, o->pushes[engine], told,
-						       &queue.list[at].body, limit_ms);
+				told->taken += attempt(s, engine, &queue.list[at].body);
 	if (!body.bytes)
 		return;
-	if (told->has_failed || (is_away && !told->has_tried) ||
-	    !attempt(log, helper, o->pushes[engine], told, &body, limit_ms))
+	if (told->has_failed || (is_away && !told->has_tried) || !attempt(s, engine, &body))
 		leave(engine, &body);
 	push_body_release(&body);
 }
 
 uint32_t push_queue_send(struct log *log, const struct options *o, const struct helper *helper,
-			 const struct result *result, bool is_last)
+			 struct session *session, const struct result *result)
 {
 	char service[ENGINE_SERVICE_BYTES];
 	const struct engine_profile profile = {.result = result,
 					       .service = service,
 					       .labels = o->push_labels,
 					       .label_count = o->push_label_count};
+	struct sending sending = {log, o, helper, session, PUSH_TIMEOUT_MS};
 	uint32_t lost;
 
 	if (!o->push_count || !queue.told)
 		return 0;
+	if (session)
+		session_begin_sending(session);
 	engine_service(result, getenv("OTEL_SERVICE_NAME"), service);
 	for (uint32_t i = 0; i < o->push_count; i++)
-		send_to(log, o, helper, i, &profile, is_last);
-	if (!is_last)
+		send_to(&sending, i, &profile);
+	if (!session)
 		return 0;
 	push_queue_settle(log, o);
 	lost = queue.count + queue.dropped;

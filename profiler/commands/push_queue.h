@@ -21,6 +21,7 @@
 #include "profiler/commands/options.h"
 #include "profiler/model/result.h"
 #include "profiler/run/helper.h"
+#include "profiler/run/session.h"
 
 #ifndef PUSH_QUEUE_BYTES /* tests use less */
 #define PUSH_QUEUE_BYTES (64u << 20)
@@ -32,12 +33,13 @@
 void push_queue_prepare(const struct options *options);
 
 /*
- * Pushes what was kept, and a result, in the child or at the end of the run. `is_last`: all engines
- * are asked once more, and what they do not take is lost. Returns the number of lost results then,
- * else 0.
+ * Pushes what was kept, and a result, in the child (`session` is NULL) or at the end of the run. At
+ * the end all engines are asked once more, for PUSH_TIMEOUT_MS without success and until a signal,
+ * and what they do not take is lost. Returns the number of lost results then, else 0.
  */
 uint32_t push_queue_send(struct log *log, const struct options *options,
-			 const struct helper *helper, const struct result *result, bool is_last);
+			 const struct helper *helper, struct session *session,
+			 const struct result *result);
 
 /* Takes what the child left, in the parent, and reports engines that went away or came back. */
 void push_queue_settle(struct log *log, const struct options *options);

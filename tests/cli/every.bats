@@ -131,6 +131,27 @@ sum_of_results()
 	expect_line stderr 'push: [23] results were never taken by an engine'
 }
 
+@test "Ctrl-C ends the wait for engines at the end, and the files are there" {
+	needs_command python3
+	run_profile --from "$root/tests/captures/h200_cpp.profile" --push http://127.0.0.1:1/ --push file:///
+	if grep -q 'needs libcurl' stderr; then skip 'libcurl is not installed'; fi
+	mkdir server
+	mkfifo held
+	python3 "$root/tests/cli/push_server.py" server silent <held >served 2>&1 3>&- &
+	server=$!
+	exec {keeper}>held
+	wait_until test -e server/port
+	start_profile -gpu-only --every 10m -o out.folded --push "http://u:secret@127.0.0.1:$(cat server/port)" "$workload" 100
+	wait_until grep -q 'Ctrl-C ends that' stderr
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	[ -e out.1.folded ]
+	expect_line stderr 'push: 1 result was never taken by an engine'
+	grep secret stderr && false
+	true
+}
+
 @test "what does not go together is refused" {
 	for option in 0.5 0 x -1; do
 		run_profile --every "$option" true
