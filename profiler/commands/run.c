@@ -360,10 +360,12 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 /* Begins the next result of --every. */
 static void end_turn(struct run *r, uint64_t until_ns)
 {
+	const uint64_t turn_ns = r->options->run.measure.last_ns;
+
 	session_take(r->session, until_ns);
 	r->turn_from_ns = until_ns;
 	if (until_ns >= r->turn_end_ns)
-		r->turn_end_ns += r->options->run.measure.last_ns;
+		r->turn_end_ns += ((until_ns - r->turn_end_ns) / turn_ns + 1) * turn_ns;
 }
 
 static void take_snapshot(struct run *r, uint64_t until_ns)
@@ -385,6 +387,20 @@ static void take_snapshot(struct run *r, uint64_t until_ns)
 }
 
 /*
+ * Schedules a snapshot. A result of --every has a second at least: names tell times in seconds, and
+ * no two have the same.
+ */
+static void schedule(struct run *r, uint64_t moment_ns)
+{
+	struct snapshots *s = &r->snapshots;
+	uint64_t least_ns = r->turn_from_ns + EVERY_LEAST_NS;
+
+	if (r->options->run.every && !s->query.question && moment_ns < least_ns)
+		moment_ns = least_ns;
+	s->moment_ns = moment_ns;
+}
+
+/*
  * Takes a snapshot, or schedules it. It answers a question unless that is "". With --last a
  * snapshot waits until all its records have arrived.
  */
@@ -401,7 +417,7 @@ static void request_snapshot(struct run *r, const struct session_view *view, con
 	else if (!snapshot_ask(s, &r->log, question))
 		return;
 	else if (r->options->run.measure.last_ns)
-		s->moment_ns = view->now_ns;
+		schedule(r, view->now_ns);
 	else
 		take_snapshot(r, view->now_ns);
 }
@@ -413,35 +429,39 @@ static bool is_full(const struct run *r, const struct session_view *view)
 	       flight_recorder_bytes(view->collected.kept) >= FLIGHT_RECORDER_BYTES / 4 * 3;
 }
 
-/* Schedules results of --every. One that is due waits until the one before is written. */
+/*
+ * Schedules results of --every. One that is due waits until the one before is written, and ends
+ * with the last time that has passed meanwhile: else results fall behind for ever.
+ */
 static void schedule_turn(struct run *r, const struct session_view *view)
 {
+	const uint64_t turn_ns = r->options->run.measure.last_ns, now_ns = view->now_ns;
 	struct snapshots *s = &r->snapshots;
 
-	if (!r->options->run.every || view->is_over)
+	if (s->child || s->moment_ns || (now_ns < r->turn_end_ns && !is_full(r, view)))
 		return;
-	if (!r->turn_end_ns) {
-		r->turn_from_ns = view->start_ns;
-		r->turn_end_ns = view->now_ns + r->options->run.measure.last_ns;
-	}
-	if (s->child || s->moment_ns)
-		return;
-	if (view->now_ns >= r->turn_end_ns)
-		s->moment_ns = r->turn_end_ns;
-	else if (is_full(r, view))
-		s->moment_ns = view->now_ns;
-	if (s->moment_ns)
-		snapshot_ask(s, &r->log, "");
+	snapshot_ask(s, &r->log, "");
+	schedule(r,
+		 now_ns < r->turn_end_ns ? now_ns : now_ns - (now_ns - r->turn_end_ns) % turn_ns);
+}
+
+static void begin_turns(struct run *r, const struct session_view *view)
+{
+	r->turn_from_ns = view->start_ns;
+	r->turn_end_ns = view->now_ns + r->options->run.measure.last_ns;
 }
 
 static void take_pending_snapshot(struct run *r, const struct session_view *view)
 {
-	uint64_t moment_ns = r->snapshots.moment_ns, age_ns = view->now_ns - moment_ns;
+	uint64_t moment_ns = r->snapshots.moment_ns;
+	uint64_t age_ns = view->now_ns > moment_ns ? view->now_ns - moment_ns : 0;
 
 	if (!moment_ns || (!view->is_over && age_ns < SNAPSHOT_TIMEOUT_NS &&
 			   (age_ns < SNAPSHOT_GRACE_NS || !view->has_read_all)))
 		return;
 	r->snapshots.moment_ns = 0;
+	if (moment_ns > view->now_ns) /* the last result has it all */
+		return;
 	take_snapshot(r, moment_ns);
 }
 
@@ -486,6 +506,8 @@ static void handle_control(struct run *r, const struct session_view *view)
 
 	if (view)
 		end_snapshot(r, false);
+	if (view && r->options->run.every && !r->turn_end_ns)
+		begin_turns(r, view);
 	command = control_next(&r->control, &r->log, &argument);
 	if (command == CONTROL_START)
 		start(r);
@@ -499,7 +521,8 @@ static void handle_control(struct run *r, const struct session_view *view)
 		return;
 	if (view->asks_snapshot)
 		request_snapshot(r, view, "");
-	schedule_turn(r, view);
+	if (r->options->run.every && !view->is_over)
+		schedule_turn(r, view);
 	take_pending_snapshot(r, view);
 }
 
@@ -547,6 +570,7 @@ static int run_as_user(struct run *r, struct session *session,
 						r->options->run.measure.attached
 							? "recording begins when there is one"
 							: "the command starts when there is one"};
+	const char *other;
 	int status, exit_status = 0,
 		    err = privilege_become_user(&r->identity, r->options->run.measure.injects);
 
@@ -554,6 +578,9 @@ static int run_as_user(struct run *r, struct session *session,
 		return log_failure(&r->log, "cannot become %s: %s; use --as-root",
 				   r->identity.shown, strerror(-err));
 	supervisor_report_user(supervisor);
+	other = r->options->run.every ? snapshot_no_file(r->options) : NULL;
+	if (other)
+		return log_failure(&r->log, "--every writes many files, and '%s' is none", other);
 	status = open_outputs(&r->log, r->options, &r->identity, &timeout, &r->helper, &r->outputs);
 	if (status)
 		return status;

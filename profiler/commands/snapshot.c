@@ -13,13 +13,28 @@
 #include <unistd.h>
 #include "profiler/commands/output_name.h"
 
-/* Returns whether an output can have files beside it: devices and FIFOs have none. */
-static bool is_file(const struct options *o, uint32_t at)
+static bool is_file_now(const char *path)
 {
-	const char *path = o->outputs[at].path;
 	struct stat st;
 
 	return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
+}
+
+/*
+ * Returns whether an output can have files beside it: devices and FIFOs have none. With --every all
+ * outputs are files, whatever else has the name by now.
+ */
+static bool is_file(const struct options *o, uint32_t at)
+{
+	return o->run.every || is_file_now(o->outputs[at].path);
+}
+
+const char *snapshot_no_file(const struct options *o)
+{
+	for (uint32_t i = 0; i < o->output_count; i++)
+		if (!is_file_now(o->outputs[i].path))
+			return o->outputs[i].path;
+	return NULL;
 }
 
 bool snapshot_is_possible(const struct options *o)

@@ -67,6 +67,9 @@ bool snapshot_name_outputs(struct options *options, uint32_t number, uint64_t un
 bool snapshot_options(struct options *copy, const struct options *options,
 		      const struct snapshots *snapshots);
 
+/* Returns the first output that is no file: standard output, a device, a FIFO. NULL: none is. */
+const char *snapshot_no_file(const struct options *options);
+
 /* Returns whether an output can have snapshots. */
 bool snapshot_is_possible(const struct options *options);
 

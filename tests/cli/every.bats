@@ -131,6 +131,45 @@ sum_of_results()
 	expect_line stderr 'push: [23] results were never taken by an engine'
 }
 
+@test "results that are asked for within a second have names of their own" {
+	start_profile --unit ns --every 10m -o 'out-%t.folded' "$workload" 3600000
+	wait_until grep -q work stdout
+	for count in 1 2 3; do
+		kill -USR2 "$pid"
+		wait_until sh -c "[ \$(ls | grep -c out-) = $count ]"
+	done
+	kill -TERM "$(child_of "$pid")"
+	finish_profile
+	expect_status 143
+	expect_equal results "$(ls | grep -c out-)" 4
+	[ "$(sum_of_results '\[GPU_Kernel\]' out-*.folded)" -ge $(($(grep -c ^work stdout) * 1000000)) ]
+}
+
+@test "a result that is due while the one before is being written has all the time since" {
+	mkfifo out.1.html
+	exec {keeper}<>out.1.html
+	start_profile --unit ns --every 1 -o out.html -o out.folded "$workload" 3600000
+	# some 48 a second
+	wait_until sh -c '[ $(grep -c ^work stdout) -ge 200 ]'
+	timeout "$patience" cat out.1.html >page 3>&- {keeper}>&- &
+	exec {keeper}>&-
+	unset keeper
+	wait_until test -e out.2.folded
+	kill -TERM "$(child_of "$pid")"
+	finish_profile
+	[ "$(weight_of out.2.folded '\[GPU_Kernel\]')" -ge 80000000 ]
+}
+
+@test "what is no file is refused" {
+	mkfifo fifo
+	for name in - /dev/null fifo; do
+		run_profile --every 1 -o out.folded -o "$name" "$workload" 100
+		expect_status 125
+		expect_line stderr "^profile: --every writes many files, and '$name' is none\$"
+		[ ! -s stdout ]
+	done
+}
+
 @test "Ctrl-C ends the wait for engines at the end, and the files are there" {
 	needs_command python3
 	run_profile --from "$root/tests/captures/h200_cpp.profile" --push http://127.0.0.1:1/ --push file:///
