@@ -139,9 +139,16 @@ static bool ends(void *context)
 	return w->is_interrupted;
 }
 
-bool push_send(struct log *log, const struct helper *helper, const char *url,
-	       const struct push_body *body, int64_t limit_ms, struct session *session,
-	       char why[HTTP_WHY_BYTES])
+/* Returns whether a status refuses this body alone, and would do so again: bad, too old, too big.
+ */
+static bool is_about_body(long status)
+{
+	return status == 400 || status == 413 || status == 422;
+}
+
+enum push_answer push_send(struct log *log, const struct helper *helper, const char *url,
+			   const struct push_body *body, int64_t limit_ms, struct session *session,
+			   char why[HTTP_WHY_BYTES])
 {
 	struct push p = {.engine = NULL};
 	struct waiting waiting = {.log = log, .session = session, .push = &p};
@@ -161,7 +168,9 @@ bool push_send(struct log *log, const struct helper *helper, const char *url,
 	}
 	free(copy);
 	release(&p);
-	return stats.sent.requests;
+	if (stats.sent.requests)
+		return PUSH_TAKEN;
+	return is_about_body(stats.status) ? PUSH_REFUSED : PUSH_NOT_TAKEN;
 }
 
 /* Waits for a push and reports its result. Returns whether the engine took the profile. */

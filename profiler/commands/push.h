@@ -50,12 +50,18 @@ void push_body_release(struct push_body *body);
 bool push_encode(struct log *log, const char *url, const struct engine_profile *profile,
 		 struct push_body *body);
 
+enum push_answer {
+	PUSH_TAKEN,
+	PUSH_REFUSED,   /* this body, for what it is: never again */
+	PUSH_NOT_TAKEN, /* the engine is away, busy or refuses all */
+};
+
 /*
  * Sends a body, and waits up to `limit_ms` for the answer, and until a signal of the session, which
- * may be NULL. Returns true if the engine took it, else sets `why`, which begins with the server.
+ * may be NULL. Sets `why`, which begins with the server, unless the engine took it.
  */
-bool push_send(struct log *log, const struct helper *helper, const char *url,
-	       const struct push_body *body, int64_t limit_ms, struct session *session,
-	       char why[HTTP_WHY_BYTES]);
+enum push_answer push_send(struct log *log, const struct helper *helper, const char *url,
+			   const struct push_body *body, int64_t limit_ms, struct session *session,
+			   char why[HTTP_WHY_BYTES]);
 
 #endif

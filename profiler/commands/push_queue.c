@@ -17,7 +17,8 @@ struct kept {
 
 /* Tells the parent about an engine. */
 struct told {
-	uint32_t taken;             /* so many of the kept results, the oldest ones */
+	uint32_t taken;             /* so many of the kept results, the oldest ones, or refused */
+	uint32_t refused;           /* results, kept or new */
 	bool has_tried, has_failed; /* an attempt was made; the last one failed */
 	uint64_t query_size, size;  /* a new result that is to be kept, in `left`; 0: none */
 	char why[HTTP_WHY_BYTES];   /* reason of the failure */
@@ -31,7 +32,7 @@ static struct {
 		retry_ns[OPTIONS_MAX_PUSHES]; /* not before that; 0: the engine took the last one */
 	struct told *told;                    /* one for each engine, shared with the child */
 	int left[OPTIONS_MAX_PUSHES];         /* files in memory, shared with the child */
-	uint32_t dropped;
+	uint32_t dropped, refused;
 } queue;
 
 /* ---- the queue ---- */
@@ -102,19 +103,24 @@ struct sending {
 	int64_t left_ms;         /* at the end of the run, for all engines that take nothing */
 };
 
+/* Returns whether the engine is done with a body: it took it, or refused it for what it is. */
 static bool attempt(struct sending *s, uint32_t engine, const struct push_body *body)
 {
 	struct told *told = &queue.told[engine];
 	bool was_away = queue.retry_ns[engine] != 0;
 	int64_t limit_ms = was_away && !s->session ? PUSH_QUEUE_TRY_MS : s->left_ms;
 	uint64_t start_ns = monotonic_ns();
+	char why[HTTP_WHY_BYTES] = "interrupted";
+	enum push_answer answer = PUSH_NOT_TAKEN;
 
-	told->has_tried = told->has_failed = true;
-	snprintf(told->why, sizeof(told->why), "interrupted");
-	if (s->session && (s->left_ms <= 0 || session_ends_sending(s->session)))
-		return false;
-	told->has_failed = !push_send(s->log, s->helper, s->options->pushes[engine], body, limit_ms,
-				      s->session, told->why);
+	told->has_tried = true;
+	if (!s->session || (s->left_ms > 0 && !session_ends_sending(s->session)))
+		answer = push_send(s->log, s->helper, s->options->pushes[engine], body, limit_ms,
+				   s->session, why);
+	told->has_failed = answer == PUSH_NOT_TAKEN;
+	told->refused += answer == PUSH_REFUSED;
+	if (answer != PUSH_TAKEN)
+		memcpy(told->why, why, sizeof(told->why));
 	if (told->has_failed && s->session)
 		s->left_ms -= (int64_t)((monotonic_ns() - start_ns) / 1000000u);
 	return !told->has_failed;
@@ -164,7 +170,7 @@ uint32_t push_queue_send(struct log *log, const struct options *o, const struct 
 	if (!session)
 		return 0;
 	push_queue_settle(log, o);
-	lost = queue.count + queue.dropped;
+	lost = queue.count + queue.dropped + queue.refused;
 	log_warn_if(log, lost, "--push: # result{ was|s were} never taken by an engine");
 	return lost;
 }
@@ -216,6 +222,10 @@ static void settle(struct log *log, uint32_t engine)
 		keep(engine, &body);
 	else if (told->size)
 		queue.dropped++;
+	if (told->refused && !queue.refused)
+		log_warn(log, "--push: a result was refused, and is lost, as later ones may be: %s",
+			 told->why);
+	queue.refused += told->refused;
 	if (told->has_failed) {
 		queue.retry_ns[engine] = monotonic_ns() + PUSH_QUEUE_PAUSE_NS;
 		if (!was_away)

@@ -7,6 +7,9 @@
  * an engine is away, one attempt is made each PUSH_QUEUE_PAUSE_NS. A message says when it goes
  * away, and when it takes results again.
  *
+ * What an engine refuses for what it is (HTTP status 400, 413 or 422) is lost at once: else it
+ * would keep back all later ones.
+ *
  * PUSH_QUEUE_BYTES are kept for all engines together. Beyond that the oldest results are dropped,
  * and counted.
  *

@@ -156,6 +156,7 @@ static void count_outcome(struct http_post *p, const struct body *body, size_t s
 	if (!p->outcome.is_accepted) {
 		count(&stats->failed, body);
 		memcpy(stats->why, p->outcome.why, sizeof(stats->why));
+		stats->status = p->outcome.status;
 		return;
 	}
 	if (!p->outcome.is_cut)

@@ -55,6 +55,7 @@ struct http_post_stats {
 	uint64_t refused_items;    /* items that accepted requests refused */
 	uint64_t retries;
 	char why[HTTP_WHY_BYTES]; /* reason of the last failure; "": none */
+	long status;              /* HTTP status of the last failure; 0: no answer */
 };
 
 struct http_post;

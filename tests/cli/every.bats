@@ -20,7 +20,7 @@ teardown()
 # sum_of_results PATTERN FILE...: weights of the stacks that match
 sum_of_results()
 {
-	awk -v pattern="$1" '$0 ~ pattern { sum += $NF } END { printf "%d", sum }' "${@:2}"
+	awk -v pattern="$1" '$0 ~ pattern { sum += $NF } END { printf "%.0f", sum }' "${@:2}"
 }
 
 @test "results together have all work of the run, once" {
@@ -39,7 +39,7 @@ sum_of_results()
 @test "kernels that run long after their launch, also those across the end of a result" {
 	run_profile --unit ns --every 1 -o out.folded "$workloads/durations" 700
 	expect_status 0
-	expect_equal ns "$(sum_of_results '\[GPU_Kernel\]' out.*.folded)" "$(awk '{ sum += $3 } END { printf "%d", sum }' stdout)"
+	expect_equal ns "$(sum_of_results '\[GPU_Kernel\]' out.*.folded)" "$(awk '{ sum += $3 } END { printf "%.0f", sum }' stdout)"
 }
 
 @test "processes that already run" {
@@ -119,8 +119,32 @@ sum_of_results()
 	expect_equal 'each result is of another time' "$(uniq moments | wc -l)" "$(wc -l <moments)"
 	for body in server/profile.*; do
 		go tool pprof -top -unit ns -sample_index=gpu "$body" 2>/dev/null | sed -n 's/^Showing nodes accounting for .* of \([0-9]*\)ns total$/\1/p'
-	done | awk '{ sum += $1 } END { printf "%d", sum }' >sum
+	done | awk '{ sum += $1 } END { printf "%.0f", sum }' >sum
 	expect_equal work "$(cat sum)" "$(($(grep -c ^work stdout) * 1000000))"
+}
+
+@test "a result that an engine refuses keeps none back" {
+	needs_command python3
+	run_profile --from "$root/tests/captures/h200_cpp.profile" --push http://127.0.0.1:1/ --push file:///
+	if grep -q 'needs libcurl' stderr; then skip 'libcurl is not installed'; fi
+	mkdir server
+	mkfifo held
+	python3 "$root/tests/cli/push_server.py" server times=1,status=422 <held >served 2>&1 3>&- &
+	server=$!
+	exec {keeper}>held
+	wait_until test -e server/port
+	start_profile -gpu-only --every 10m --push "http://127.0.0.1:$(cat server/port)" "$workload" 3600000
+	wait_until grep -q work stdout
+	for count in 1 2; do
+		kill -USR2 "$pid"
+		wait_until grep -q "result $count is written" stderr
+	done
+	# before the end, at which all are sent again
+	[ -e server/profile.1 ]
+	kill -TERM "$(child_of "$pid")"
+	finish_profile
+	expect_line stderr 'push: a result was refused, .*422'
+	expect_line stderr 'push: 1 result was never taken by an engine'
 }
 
 @test "results that no engine takes are counted" {
