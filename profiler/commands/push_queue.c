@@ -94,7 +94,7 @@ static void leave(uint32_t engine, const struct push_body *body)
 		return;
 }
 
-/* What one result is sent with. */
+/* Parameters of sending one result. */
 struct sending {
 	struct log *log;
 	const struct options *options;

@@ -7,7 +7,7 @@
  * an engine is away, one attempt is made each PUSH_QUEUE_PAUSE_NS. A message says when it goes
  * away, and when it takes results again.
  *
- * What an engine refuses for what it is (HTTP status 400, 413 or 422) is lost at once: else it
+ * Results that an engine refuses for good (HTTP status 400, 413 or 422) are lost at once: else they
  * would keep back all later ones.
  *
  * PUSH_QUEUE_BYTES are kept for all engines together. Beyond that the oldest results are dropped,

@@ -50,6 +50,7 @@ struct run {
 	struct snapshots snapshots;
 	struct options named;               /* --every: those of the last result */
 	uint64_t turn_from_ns, turn_end_ns; /* --every: the current result; 0: not begun */
+	uint64_t turn_copied_ns;            /* end of the result that a child writes */
 	struct session *session;            /* NULL until the session runs */
 	char *command, *folder,
 		*host; /* strings of the totals; NULL until describe(), or if unknown */
@@ -357,15 +358,19 @@ static int write_snapshot(struct run *r, uint64_t until_ns)
 	return status;
 }
 
-/* Begins the next result of --every. */
-static void end_turn(struct run *r, uint64_t until_ns)
+/*
+ * Ends a result of --every, or, if it was not written, leaves its part of the run to the next one.
+ */
+static void end_turn(struct run *r, bool is_written)
 {
 	const uint64_t turn_ns = r->options->run.measure.last_ns;
 
-	session_take(r->session, until_ns);
-	r->turn_from_ns = until_ns;
-	if (until_ns >= r->turn_end_ns)
-		r->turn_end_ns += ((until_ns - r->turn_end_ns) / turn_ns + 1) * turn_ns;
+	if (is_written) {
+		session_take(r->session);
+		r->turn_from_ns = r->turn_copied_ns;
+	}
+	if (r->turn_copied_ns >= r->turn_end_ns)
+		r->turn_end_ns += ((r->turn_copied_ns - r->turn_end_ns) / turn_ns + 1) * turn_ns;
 }
 
 static void take_snapshot(struct run *r, uint64_t until_ns)
@@ -382,13 +387,14 @@ static void take_snapshot(struct run *r, uint64_t until_ns)
 		log_warn(&r->log, "no snapshot: cannot start a process: %s", strerror(-result));
 		r->turn_end_ns += r->options->run.measure.last_ns; /* with --every: a longer one */
 	} else if (r->options->run.every && !r->snapshots.query.question) {
-		end_turn(r, until_ns);
+		session_note_copy(r->session, until_ns);
+		r->turn_copied_ns = until_ns;
 	}
 }
 
 /*
- * Schedules a snapshot. A result of --every has a second at least: names tell times in seconds, and
- * no two have the same.
+ * Schedules a snapshot. A result of --every has a second at least, since names tell times in
+ * seconds.
  */
 static void schedule(struct run *r, uint64_t moment_ns)
 {
@@ -491,11 +497,14 @@ static void start(struct run *r)
 /* Reports the last snapshot once it has ended; waits for the end if `waits`. */
 static void end_snapshot(struct run *r, bool waits)
 {
-	bool is_written = r->snapshots.child;
+	bool was_writing = r->snapshots.child;
 
 	session_discount_child(r->session, snapshot_end(&r->snapshots, &r->log, r->options, waits));
-	if (is_written && !r->snapshots.child)
-		push_queue_settle(&r->log, r->options);
+	if (!was_writing || r->snapshots.child || !r->options->run.every ||
+	    r->snapshots.query.question)
+		return;
+	end_turn(r, !r->snapshots.has_failed);
+	push_queue_settle(&r->log, r->options);
 }
 
 /* Handles commands from --control, and signals. `view` is NULL until the recording begins. */
@@ -524,6 +533,8 @@ static void handle_control(struct run *r, const struct session_view *view)
 	if (r->options->run.every && !view->is_over)
 		schedule_turn(r, view);
 	take_pending_snapshot(r, view);
+	if (r->options->run.every && view->is_over)
+		end_snapshot(r, true); /* the last result has what is not written */
 }
 
 /*
@@ -607,11 +618,8 @@ static int run_as_user(struct run *r, struct session *session,
 		if (r->options->run.every)
 			status = name_last_result(r);
 		status = status ? status : finish(r, session, exit_status, false);
-		if (r->options->run.every && r->snapshots.failed) {
-			log_warn_if(&r->log, r->snapshots.failed,
-				    "# result{ is|s are} lost: not written");
-			status = EXIT_PROFILER_FAILED;
-		}
+		if (!status && r->snapshots.inexact)
+			status = EXIT_NOT_EXACT;
 		if (session_goes_on(session))
 			status = await_command(r, session, supervisor, status);
 	}

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "profiler/base/exit_status.h"
 #include "profiler/commands/output_name.h"
 
 static bool is_file_now(const char *path)
@@ -143,7 +144,8 @@ bool snapshot_options(struct options *copy, const struct options *o, const struc
 	if (!o->run.every || s->query.question)
 		copy->push_count = 0;
 	copy->gates = (struct gates){0};
-	copy->open = copy->report = copy->strict = copy->run.live = false;
+	copy->strict &= o->run.every && !s->query.question;
+	copy->open = copy->report = copy->run.live = false;
 	copy->span_server = copy->run.prometheus = NULL;
 	return copy->output_count > 0 || copy->push_count > 0;
 }
@@ -204,7 +206,7 @@ uint64_t snapshot_end(struct snapshots *s, struct log *log, const struct options
 {
 	struct rusage usage = {0};
 	pid_t ended;
-	int status = EXIT_FAILURE;
+	int status = EXIT_FAILURE, code;
 
 	if (!s->child)
 		return 0;
@@ -214,12 +216,16 @@ uint64_t snapshot_end(struct snapshots *s, struct log *log, const struct options
 	if (ended == 0)
 		return 0;
 	s->child = 0;
-	if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	code = ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+	if (code == 0 || code == EXIT_NOT_EXACT)
 		report(log, options, s);
+	else if (options->run.every && !s->query.question)
+		log_warn(log, "result %u could not be written: the next one has its part",
+			 s->count);
 	else
-		log_warn(log, "%s %u could not be written",
-			 options->run.every ? "result" : "snapshot", s->count);
-	s->failed += status != 0 && !s->query.question;
+		log_warn(log, "snapshot %u could not be written", s->count);
+	s->inexact += code == EXIT_NOT_EXACT;
+	s->has_failed = code != 0 && code != EXIT_NOT_EXACT;
 	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000u +
 	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000u;
 }

@@ -37,7 +37,8 @@
 /* Zero-initialise. */
 struct snapshots {
 	uint32_t count;     /* snapshots so far */
-	uint32_t failed;    /* could not be written */
+	bool has_failed;    /* the last one could not be written */
+	uint32_t inexact;   /* written, but --strict finds losses */
 	pid_t child;        /* process that writes the last snapshot; 0: none */
 	uint64_t moment_ns; /* moment of the requested snapshot; 0: none is pending */
 	uint64_t unix_ns;   /* start of the last or pending one, for %t */

@@ -186,6 +186,7 @@ void collect_free(struct collect *c)
 	ledger_release(&c->ledger);
 	cut_stacks_release(&c->cut);
 	free(c->taken);
+	free(c->copied);
 	free(c->found);
 	free(c);
 }
@@ -759,14 +760,24 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	free_passing(c);
 }
 
-void collect_take(struct collect *c, uint64_t until_ns, const struct ledger *ledger)
+void collect_note_copy(struct collect *c, uint64_t until_ns, const struct ledger *ledger)
 {
-	profile_sink_take(&c->sink, until_ns);
-	c->taken_ns = until_ns;
-	if (!c->taken)
-		c->taken = malloc(sizeof(*c->taken));
-	if (c->taken)
-		*c->taken = *ledger;
+	c->copied_until_ns = until_ns;
+	c->copied_end = profile_sink_end(&c->sink);
+	if (!c->copied)
+		c->copied = malloc(sizeof(*c->copied));
+	if (c->copied)
+		*c->copied = *ledger;
+}
+
+void collect_take(struct collect *c)
+{
+	struct ledger *before = c->taken;
+
+	profile_sink_take(&c->sink, c->copied_until_ns, c->copied_end);
+	c->taken_ns = c->copied_until_ns;
+	c->taken = c->copied;
+	c->copied = before;
 }
 
 void collect_close(struct collect *c)

@@ -393,10 +393,13 @@ struct ledger *collect_ledger(struct collect *c);
 struct collected collect_results(struct collect *c);
 
 /*
- * Ends a result of --every: what began before `until_ns` is in a copy that another process
- * completes. The next result has the rest. `ledger` is the ledger of now, with the kernel's counts.
+ * Notes that a copy completes a result of --every, of what began before `until_ns`. `ledger` is the
+ * ledger of now, with the kernel's counts.
  */
-void collect_take(struct collect *c, uint64_t until_ns, const struct ledger *ledger);
+void collect_note_copy(struct collect *c, uint64_t until_ns, const struct ledger *ledger);
+
+/* Ends that result, which is written: the next one has the rest. */
+void collect_take(struct collect *c);
 
 /* In that copy: takes nothing more, since the next result has what is still undecided. */
 void collect_close(struct collect *c);

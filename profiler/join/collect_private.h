@@ -30,6 +30,8 @@ struct collect {
 	struct time_range time_range;
 	uint64_t taken_ns;    /* --every: end of the last result */
 	struct ledger *taken; /* the ledger then, owned. Its lists are not. NULL: none */
+	uint64_t copied_until_ns, copied_end; /* a result that a copy completes */
+	struct ledger *copied;                /* like `taken` */
 	bool has_begun_cpu_time,
 		has_no_cpu_time; /* collect_begin_cpu_time, collect_forget_cpu_time */
 	struct ledger ledger;

@@ -238,15 +238,20 @@ static bool has_turn(const struct profile_item *item, uint64_t until_ns)
 	       (!until_ns || item->record.start_ns < until_ns);
 }
 
-void profile_sink_take(struct profile_sink *in, uint64_t until_ns)
+uint64_t profile_sink_end(const struct profile_sink *in)
 {
-	struct profile_item *item;
-	uint64_t position = 0;
+	return flight_recorder_forgotten(in->recorder) + flight_recorder_count(in->recorder);
+}
 
-	/* what the recorder has dropped was counted as left out of this result */
+void profile_sink_take(struct profile_sink *in, uint64_t until_ns, uint64_t end)
+{
+	uint64_t position = 0, first = flight_recorder_forgotten(in->recorder);
+	struct profile_item *item;
+
+	/* this result has counted what the recorder dropped */
 	in->operations = in->operation_ns = in->calls = in->lost = 0;
 	while ((item = flight_recorder_next(in->recorder, &position))) {
-		if (has_turn(item, until_ns))
+		if (first + position <= end && has_turn(item, until_ns))
 			item->flags |= PROFILE_ITEM_TAKEN;
 		if (item->flags & PROFILE_ITEM_TAKEN)
 			continue;

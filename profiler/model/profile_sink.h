@@ -115,10 +115,13 @@ void profile_sink_count(struct profile_sink *sink, uint64_t *count, uint64_t amo
 void profile_sink_advance(struct profile_sink *sink, uint64_t now_ns, uint64_t before_ns);
 
 /*
- * Take kept items in turns (--every): profile_sink_take marks those that began before `until_ns` as
- * parts of a result that a copy of the sink has. The copy was closed, so it gets no more items.
+ * Take kept items in turns (--every). A copy of the sink completes a result with those that began
+ * before `until_ns`. It was closed, so it gets no more items. If the result is written,
+ * profile_sink_take marks these items as parts of it: `end` is profile_sink_end when the copy was
+ * made.
  */
-void profile_sink_take(struct profile_sink *sink, uint64_t until_ns);
+uint64_t profile_sink_end(const struct profile_sink *sink);
+void profile_sink_take(struct profile_sink *sink, uint64_t until_ns, uint64_t end);
 void profile_sink_close(struct profile_sink *sink);
 
 /*

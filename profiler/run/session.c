@@ -580,13 +580,18 @@ void session_complete_copy(struct session *s, uint64_t until_ns)
 	finish_collect(s);
 }
 
-void session_take(struct session *s, uint64_t until_ns)
+void session_note_copy(struct session *s, uint64_t until_ns)
 {
 	struct ledger *ledger = collect_ledger(s->run.collect), before = *ledger;
 
 	kernel_reader_take_counters(&s->run);
-	collect_take(s->run.collect, until_ns, ledger);
+	collect_note_copy(s->run.collect, until_ns, ledger);
 	*ledger = before; /* the kernel's counts are added at the end */
+}
+
+void session_take(struct session *s)
+{
+	collect_take(s->run.collect);
 }
 
 int session_begin_time_range(struct session *s)

@@ -128,10 +128,12 @@ bool session_ends_sending(struct session *session);
 void session_complete_copy(struct session *session, uint64_t until_ns);
 
 /*
- * Ends a result of --every, in the parent of a child that calls session_complete_copy for
- * `until_ns`: the next result has what began since, and what came too late.
+ * Notes in the parent that a child completes a result of --every, with session_complete_copy for
+ * `until_ns`. session_take ends it, once it is written: the next result has what began since, and
+ * what came too late. Otherwise the next one has all of it.
  */
-void session_take(struct session *session, uint64_t until_ns);
+void session_note_copy(struct session *session, uint64_t until_ns);
+void session_take(struct session *session);
 
 /*
  * Begins the time range, from a watcher: TIME_RANGE_NOTICE_NS from now, when all programs know of

@@ -251,7 +251,7 @@ static void results_in_turns_have_each_item_once(void **state)
 	struct time_range all = {0};
 	uint64_t *kernels = mmap(NULL, sizeof(*kernels), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	uint64_t added = 0;
+	uint64_t added = 0, end, before;
 
 	assert_ptr_not_equal(kernels, MAP_FAILED);
 	b->sink.takes_turns = true;
@@ -266,6 +266,8 @@ static void results_in_turns_have_each_item_once(void **state)
 		for (uint32_t i = 0; i < ITEMS; i++, added++)
 			kernel(b, i ? (uint64_t)rand() % (now_ns + TURN_NS / 2) : UINT64_MAX - 1,
 			       1);
+		end = profile_sink_end(&b->sink);
+		before = *kernels;
 		child = fork();
 		assert_true(child >= 0);
 		if (child == 0) {
@@ -275,9 +277,14 @@ static void results_in_turns_have_each_item_once(void **state)
 			*kernels += b->ledger.gpu.kernels;
 			_exit(b->ledger.outside.before != 0);
 		}
+		kernel(b, 1, 1); /* came meanwhile, so it is not in the copy */
+		added++;
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_int_equal(status, 0);
-		profile_sink_take(&b->sink, now_ns);
+		if (turn % 4) /* else it could not be written */
+			profile_sink_take(&b->sink, now_ns, end);
+		else
+			*kernels = before;
 	}
 	assert_true(flight_recorder_count(b->sink.recorder) < 3 * ITEMS + 4096);
 	profile_sink_finish(&b->sink, &all);
@@ -299,7 +306,7 @@ static void results_in_turns_count_what_was_dropped_once(void **state)
 		kernel(b, 10, 1);
 	add(b, TIMELINE_CALL, 150, 7, 0, ITEM_COUNTS | ITEM_ROW);
 	flight_recorder_forget(b->sink.recorder, 50);
-	profile_sink_take(&b->sink, 200);
+	profile_sink_take(&b->sink, 200, profile_sink_end(&b->sink));
 	profile_sink_advance(&b->sink, 300, 0);
 	kernel(b, 250, 1);
 	add(b, TIMELINE_CALL, 250, 7, 0, ITEM_COUNTS | ITEM_ROW);
