@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/formats/deflated.h"
+#include "profiler/web/timeline_sums.h"
 #include "symbolize/util/record_set.h"
 #include "symbolize/util/saturate.h"
 #include "symbolize/util/sorted.h"
@@ -19,7 +20,6 @@ enum {
 	LANES = 4, /* most lanes of a track */
 	/* classes of durations: eight for each power of two */
 	CLASSES = 64 * 8,
-	FIRST_BINS_SHIFT = 20,
 };
 
 /* A span may seem to begin so much before the end of another in its lane, by clock jitter. */
@@ -36,12 +36,6 @@ enum run_flag {
 };
 
 static const struct html_timeline_limits usual_limits = {6000000, 2000000};
-
-/* A sum of records that are too short to show one by one. */
-struct sum {
-	uint32_t place, stack, bin, kind;
-	uint64_t first_ns, ns, bytes, count;
-};
 
 /* A row of the page: records of one type, of a thread or stream. */
 struct track {
@@ -71,18 +65,16 @@ struct html_timeline {
 	uint8_t *stacks, *places; /* by number in the result: 1 if a record has it */
 	uint64_t readable;        /* records read by the first pass */
 	uint64_t lost;            /* records that either pass could not read */
-	uint64_t first_ns, last_ns;
-	uint32_t shortest; /* class of the shortest durations that are not in sums */
+	uint32_t shortest;        /* class of the shortest durations that are not in sums */
 	uint64_t of_class[CLASSES];
 
-	uint64_t room, summed; /* records to keep, and those in sums */
-	struct span *spans;    /* kept records and sums */
+	uint64_t room;      /* records to keep */
+	struct span *spans; /* kept records and sums */
 	uint32_t count, sum_count;
 	uint32_t *order;  /* numbers of spans, in the order of the page */
 	struct run *runs; /* belong to the part that is written */
 	RECORD_SET(struct track) tracks;
-	RECORD_SET(struct sum) sums;
-	uint32_t bin_shift;
+	struct timeline_sums sums;
 };
 
 /* ---- first pass ---- */
@@ -102,10 +94,10 @@ static void survey(struct html_timeline *h, const struct timeline_record *record
 {
 	uint32_t stack = result_record_stack(h->result, record);
 
-	if (h->readable == 0 || record->start_ns < h->first_ns)
-		h->first_ns = record->start_ns;
-	if (record->start_ns > h->last_ns)
-		h->last_ns = record->start_ns;
+	if (h->readable == 0 || record->start_ns < h->sums.first_ns)
+		h->sums.first_ns = record->start_ns;
+	if (record->start_ns > h->sums.last_ns)
+		h->sums.last_ns = record->start_ns;
 	h->of_class[class_of(record->duration_ns)]++;
 	h->stacks[stack < h->result->stack_count ? stack : RESULT_ROOT] = 1;
 	if (record->place.number < h->result->place_count)
@@ -133,9 +125,6 @@ static int read_once(struct html_timeline *h)
 			break;
 		h->room = kept;
 	}
-	/* begin with at most 2^20 bins */
-	while ((h->last_ns - h->first_ns) >> h->bin_shift >> FIRST_BINS_SHIFT)
-		h->bin_shift++;
 	return 0;
 }
 
@@ -148,6 +137,7 @@ struct html_timeline *html_timeline_new(const struct result *result,
 		return NULL;
 	h->result = result;
 	h->limits = limits ? *limits : usual_limits;
+	h->sums.most = h->limits.sums;
 	if (!result->timeline)
 		return h;
 	h->stacks = calloc(result->stack_count + 1u, 1);
@@ -170,7 +160,7 @@ void html_timeline_free(struct html_timeline *h)
 	free(h->order);
 	free(h->runs);
 	record_set_release(&h->tracks.set);
-	record_set_release(&h->sums.set);
+	timeline_sums_release(&h->sums);
 	free(h);
 }
 
@@ -185,62 +175,6 @@ void html_timeline_mark(const struct html_timeline *h, uint32_t *stacks, uint32_
 	for (uint32_t i = 0; i < h->result->place_count; i++)
 		if (h->places[i])
 			places[i] = value;
-}
-
-/* ---- sums of short records ---- */
-
-/* Adds to a sum, or makes one. Returns 0, or -ENOMEM. */
-static int add_sum(struct html_timeline *h, const struct sum *sum)
-{
-	const uint32_t key[] = {sum->place, sum->stack, sum->bin, sum->kind};
-	uint32_t at = record_find(&h->sums, &key);
-	struct sum *all = at != RECORD_NONE ? &h->sums.list[at] : NULL;
-
-	if (!all)
-		return record_add(&h->sums, &key, sum) != RECORD_NONE ? 0 : -ENOMEM;
-	if (sum->first_ns < all->first_ns)
-		all->first_ns = sum->first_ns;
-	all->ns = saturated_sum(all->ns, sum->ns);
-	all->bytes = saturated_sum(all->bytes, sum->bytes);
-	all->count += sum->count;
-	return 0;
-}
-
-/* Halves the number of bins. Returns 0, or -ENOMEM. */
-static int coarsen(struct html_timeline *h)
-{
-	struct sum *old = h->sums.list;
-	uint32_t count = h->sums.count;
-	int err = 0;
-
-	h->sums.list = NULL;
-	record_set_release(&h->sums.set);
-	h->bin_shift++;
-	for (uint32_t i = 0; i < count && !err; i++) {
-		old[i].bin >>= 1;
-		err = add_sum(h, &old[i]);
-	}
-	free(old);
-	return err;
-}
-
-static int add_short(struct html_timeline *h, const struct span *r)
-{
-	int err = add_sum(
-		h, &(struct sum){.first_ns = r->start_ns,
-				 .ns = r->duration_ns,
-				 .bytes = r->bytes,
-				 .count = 1,
-				 .place = r->place,
-				 .stack = r->stack,
-				 .bin = (uint32_t)((r->start_ns - h->first_ns) >> h->bin_shift),
-				 .kind = r->kind});
-
-	h->summed++;
-	while (!err && h->sums.count > h->limits.sums &&
-	       (h->last_ns - h->first_ns) >> h->bin_shift > 0)
-		err = coarsen(h);
-	return err;
 }
 
 /* ---- spans ---- */
@@ -292,9 +226,17 @@ static int add_record(struct html_timeline *h, const struct timeline_record *rec
 			    .correlation = record->correlation,
 			    .kind = record->kind};
 
-	if (span.stack != NONE && span.start_ns >= h->first_ns && span.start_ns <= h->last_ns) {
+	if (span.stack != NONE && span.start_ns >= h->sums.first_ns &&
+	    span.start_ns <= h->sums.last_ns) {
 		if (class_of(span.duration_ns) < h->shortest)
-			return add_short(h, &span);
+			return timeline_sums_add(&h->sums,
+						 (struct timeline_sum){.place = span.place,
+								       .stack = span.stack,
+								       .kind = span.kind,
+								       .first_ns = span.start_ns,
+								       .ns = span.duration_ns,
+								       .bytes = span.bytes,
+								       .count = 1});
 		if (h->count < h->room)
 			return add_span(h, span);
 	}
@@ -321,35 +263,21 @@ static int read_records(struct html_timeline *h, const uint32_t *stacks)
 	return err;
 }
 
-static int compare_sums(const void *a, const void *b)
-{
-	const struct sum *x = a, *y = b;
-	int order = compare_numbers(x->kind, y->kind);
-
-	order = order ? order : compare_numbers(x->place, y->place);
-	order = order ? order : compare_numbers(x->bin, y->bin);
-	order = order ? order : compare_numbers(x->first_ns, y->first_ns);
-	return order ? order : compare_numbers(x->stack, y->stack);
-}
-
-/* Adds the sums, shifted so that those at one place do not overlap. Returns 0, or -ENOMEM. */
+/* Adds the sums. Returns 0, or -ENOMEM. */
 static int add_sums(struct html_timeline *h)
 {
+	struct timeline_sums *sums = &h->sums;
 	struct span *grown =
-		realloc(h->spans, ((size_t)h->count + h->sums.count + 1) * sizeof(*grown));
+		realloc(h->spans, ((size_t)h->count + sums->all.count + 1) * sizeof(*grown));
 	int err = grown ? 0 : -ENOMEM;
 
 	if (grown)
 		h->spans = grown;
-	if (h->sums.count > 0)
-		qsort(h->sums.list, h->sums.count, sizeof(*h->sums.list), compare_sums);
-	for (uint32_t i = 0; i < h->sums.count && !err; i++) {
-		struct sum *sum = &h->sums.list[i];
-		const struct sum *last = i > 0 ? sum - 1 : NULL;
+	timeline_sums_order(sums);
+	h->sum_count = sums->all.count;
+	for (uint32_t i = 0; i < h->sum_count && !err; i++) {
+		const struct timeline_sum *sum = &sums->all.list[i];
 
-		if (last && last->kind == sum->kind && last->place == sum->place &&
-		    saturated_sum(last->first_ns, last->ns) > sum->first_ns)
-			sum->first_ns = saturated_sum(last->first_ns, last->ns);
 		err = add_span(h, (struct span){.start_ns = sum->first_ns,
 						.duration_ns = sum->ns,
 						.bytes = sum->bytes,
@@ -359,8 +287,7 @@ static int add_sums(struct html_timeline *h)
 						.kind = (uint8_t)sum->kind,
 						.is_sum = true});
 	}
-	h->sum_count = h->sums.count;
-	record_set_release(&h->sums.set);
+	timeline_sums_release(sums);
 	return err;
 }
 
@@ -648,7 +575,7 @@ static int write_head(const struct html_timeline *h, FILE *out)
 	if (!data)
 		return -ENOMEM;
 	deflated_number(data, h->sum_count);
-	deflated_number(data, h->summed);
+	deflated_number(data, h->sums.records);
 	deflated_number(data, saturated_sum(stats.lost, h->lost));
 	deflated_number(data, stats.lost_shapes);
 	deflated_number(data, strlen(reason));
