@@ -101,6 +101,7 @@ const PAGES = {
 		},
 	},
 	training,
+	steps: {...small, steps: [200000, 300000, 500000], warmUp: 1},
 	none: {...small, timeline: null},
 	lost: {...small, timeline: {records: [], lost: 12, reason: "No space left on device"}},
 	summed: {
@@ -915,5 +916,27 @@ test(`${MANY} events: all of them are there`, async t => {
 		`measured: ${(statSync(path).size / 1e6).toFixed(1)} MB; first picture after ${Math.round(first)} ms, ` +
 			`timeline after ${Math.round(read)} ms; frames a second: ${JSON.stringify(speeds)}`,
 	);
+	noProblems();
+});
+
+test("groups: by step, each time once; of a chosen time, too", async () => {
+	const roots = async () => {
+		await nextFrame();
+		const [all, ...rest] = await browser.evaluate("document.documentElement.app.views.flame.boxes()");
+
+		return rest.filter(({y}) => y === all.y + 20).sort((a, b) => a.x - b.x).map(({name, total}) => [name, total]);
+	};
+
+	await open("steps", "#group=step");
+	assert.deepEqual(await roots(), [["step 1, warm-up", 100000], ["step 2", 150000], ["[outside of steps]", 350000]]);
+	assert.match((await texts("#note"))[0], /^Steps are times of the GPU/);
+	await browser.evaluate('document.documentElement.app.set({kind: "gpu"})');
+	assert.deepEqual(await roots(), [["step 1, warm-up", 100000], ["step 2", 100000], ["[outside of steps]", 100000]]);
+	await browser.evaluate('document.documentElement.app.set({time: "250000..600000"})');
+	assert.deepEqual(await roots(), [["step 1, warm-up", 50000], ["step 2", 100000]]);
+	await browser.evaluate('document.documentElement.app.set({group: ""})');
+	assert.equal(await total(), 150000);
+	await open("small", "#group=step");
+	assert.equal((await roots())[0][0], "main"); // without steps
 	noProblems();
 });

@@ -615,6 +615,44 @@ function groupedBy(profile, word) {
 	return {grouped, shape: shape(profile, makeCallees(tree, weights, rankNames(profile.frames)))};
 }
 
+test("groups: steps in turn, many of them in tens and hundreds", () => {
+	const stepsOf = count => {
+		const profile = profileOf([[["main"], 1, 1]], {steps: Array.from({length: count + 1}, (_, i) => i), warmUp: 1}),
+			{outer, inTurn, frameOf} = makeGroupings(profile).step,
+			{name} = profile.frames;
+		const pathOf = step => {
+			const path = [];
+
+			for (let at = frameOf(1, 0, step); at !== undefined; at = outer.get(at)) path.push(name[at]);
+			return path;
+		};
+
+		return {profile, frameOf, pathOf, outer, inTurn};
+	};
+	const few = stepsOf(3),
+		many = stepsOf(215);
+
+	assert.deepEqual([1, 3, 0, undefined].map(few.pathOf), [["step 1, warm-up"], ["step 3"], ["[outside of steps]"], ["[no known step]"]]);
+	assert.deepEqual(many.pathOf(10), ["step 10", "steps 1 to 10", "steps 1 to 100"]);
+	assert.deepEqual(many.pathOf(215), ["step 215", "steps 211 to 215", "steps 201 to 215"]);
+	const steps = [0, 1, 10, 11, 215], // by row
+		rows = {stack: [], kind: [], place: [], operations: [], bytes: [], ns: [8, 1, 2, 32, 4], count: 5};
+
+	for (const column of ["stack", "kind", "place", "operations", "bytes"]) rows[column] = steps.map(() => 1);
+	rows.place.fill(-1);
+	const {stacks, moved} = groupStacks(many.profile.stacks, rows.stack, steps.map(step => many.frameOf(1, 0, step)), many.outer),
+		{tree, weights} = everything({...many.profile, stacks, rows: {...rows, stack: moved}}),
+		isInTurn = many.profile.frames.name.map((_, frame) => +many.inTurn.has(frame));
+
+	assert.deepEqual(shape(many.profile, makeCallees(tree, weights, null, isInTurn)), [
+		"",
+		47,
+		["steps 1 to 100", 35, ["steps 1 to 10", 3, ["step 1, warm-up", 1, ["main", 1]], ["step 10", 2, ["main", 2]]], ["steps 11 to 20", 32, ["step 11", 32, ["main", 32]]]],
+		["steps 201 to 215", 4, ["steps 211 to 215", 4, ["step 215", 4, ["main", 4]]]],
+		["[outside of steps]", 8, ["main", 8]],
+	]);
+});
+
 test("groups: of layers, operators, ranges and packages, all time once", () => {
 	const LAYER = 18,
 		OPERATOR = 17,
@@ -699,6 +737,12 @@ test("search: a regular expression, or plain text", () => {
 	assert.equal(compileSearch(""), null);
 	assert.ok(compileSearch("^GEMM|soft").test("gemm_k"));
 	assert.ok(compileSearch("f(").isPlain);
+	// what might never end is plain text
+	for (const text of ["(a+)+$", "(a|a)*$", "((a*)b)+", "(?:a?a?){9}", "(x(\\)a+))+", "(?<n>a+)*"])
+		assert.ok(compileSearch(text).isPlain, text);
+	for (const text of ["(ab)+c*", "a(b+|c)d?", "([(a+)]b)+", "\\(a+\\)+", "^\\[blocks\\.\\d+\\.mlp\\]$"])
+		assert.ok(!compileSearch(text).isPlain, text);
+	assert.ok(!compileSearch("(a+)+$").test(`${"a".repeat(4000)}!`));
 	assert.ok(compileSearch("F(").test("void f(int)"));
 	assert.ok(!compileSearch("f(").test("void g(int)"));
 	assert.equal(searchFrames({name: ["f"]}, ""), null);

@@ -25,10 +25,12 @@ import {
 import {kindsOfFrames, reasonOf} from "../../profiler/web/html/kinds.js";
 import {makeTree} from "../../profiler/web/html/tree.js";
 import {
+	ALL_TIME,
 	clipIntervals,
 	gapsBetween,
 	makeMeasure,
 	sliceRows,
+	sliceSteps,
 } from "../../profiler/web/html/slices.js";
 import {
 	busyColumns,
@@ -882,4 +884,63 @@ test("how many are wanted, in any range", () => {
 		),
 		[1, 2],
 	);
+});
+
+// ns by kind, stack, place and step, of spans with the part in each.
+function modelSteps({spans}, start, from, to) {
+	const sums = new Map(),
+		rowKind = [0, null, 1, 2, 3, null], // time off the CPU has no row
+		parts = [[-Infinity, start[0], 0], ...start.slice(1).map((end, i) => [start[i], end, i + 1]), [start.at(-1), Infinity, 0]];
+
+	for (let i = 0; i < spans.count; i++)
+		for (const [first, last, step] of rowKind[spans.kind[i]] === null ? [] : parts) {
+			const stop = spans.start[i] + spans.duration[i],
+				ns = Math.min(stop, last, to) - Math.max(spans.start[i], first, from),
+				key = [rowKind[spans.kind[i]], spans.stack[i], spans.place[i], step].join();
+			const less = spans.kind[i] === WAIT ? Math.round((Math.min(spans.bytes[i], spans.duration[i]) * ns) / spans.duration[i]) : 0;
+
+			if (ns > 0) sums.set(key, (sums.get(key) ?? 0) + ns - less);
+		}
+	return sums;
+}
+
+test("steps: each ns of the run's rows is in one, with what has no time", async () => {
+	for (let seed = 0; seed < 20; seed++) {
+		const random = makeRandom(seed),
+			made = makeRandomRun(seed, 300, {sums: seed % 2 === 1}),
+			start = Array.from({length: 3 + random(30)}, () => random(20000)).sort((a, b) => a - b);
+		const timeline = await build(made),
+			slice = intervals => sliceRows(timeline, makeMeasure(intervals)),
+			whole = slice(ALL_TIME);
+		const sumsOf = rows => {
+			const sums = new Map();
+
+			for (let i = 0; i < rows.count; i++) {
+				const key = [rows.kind[i], rows.stack[i], rows.place[i], rows.step[i]].join();
+
+				assert.ok(!sums.has(key), key);
+				sums.set(key, rows.ns[i]);
+			}
+			return sums;
+		};
+		const sorted = sums => [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
+		const time = {start: [1000], end: [9000]};
+
+		assert.deepEqual(sorted(sumsOf(sliceSteps({start}, ALL_TIME, slice))), sorted(modelSteps(timeline, start, -Infinity, Infinity)));
+		assert.deepEqual(sorted(sumsOf(sliceSteps({start}, time, slice))), sorted(modelSteps(timeline, start, 1000, 9000)));
+		// the run's rows: some have more than the timeline, one is below a span's stack, one is of idle time
+		const rows = {...whole, kind: whole.kind.slice(), stack: whole.stack.slice(), ns: whole.ns.map((ns, i) => ns + (i % 3 === 0 ? 7 : 0))};
+		const below = rows.stack.findIndex((stack, i) => stack >= 1 && stack <= 5 && rows.kind[i] === 1);
+		const idle = rows.kind.indexOf(3);
+
+		if (below >= 0) rows.stack[below] *= 2;
+		rows.kind[idle] = 4;
+		const byStep = sliceSteps({start}, ALL_TIME, slice, {...timeline.profile, rows});
+
+		for (const kind of [0, 1, 2, 4]) {
+			const sumOf = list => list.ns.reduce((sum, ns, i) => sum + (list.kind[i] === kind ? ns : 0), 0);
+
+			assert.equal(sumOf(byStep), sumOf(rows), `kind ${kind}`);
+		}
+	}
 });

@@ -20,7 +20,7 @@ export function makeFlameView(app) {
 	const crumbs = make("div", {class: "crumbs", role: "navigation", "aria-label": "Callers of the selected box"});
 	const below = make("p", {class: "deeper"});
 	const details = make("div", {class: "details", id: "details", "aria-live": "polite"});
-	const isLayer = app.kinds.map(kind => (isKind(kind, "layer") ? 1 : 0));
+	const isInTurn = app.kinds.map((_, frame) => (app.isInTurn(frame) ? 1 : 0));
 	const hasIdleThreads = frames.name.map(name => name.startsWith("[idle threads"));
 	const graphs = new Map(); // by prefix of names: that of the pane
 	let graphKey = "",
@@ -81,7 +81,7 @@ export function makeFlameView(app) {
 		if (isSandwich()) graphs.set(UPPER, turned(false)).set("", turned(true));
 		else if (state.inverted) graphs.set("", turned(false));
 		// groups of layers go by time
-		else graphs.set("", makeCallees(app.tree, app.weights, order, state.group === "layer" ? null : isLayer));
+		else graphs.set("", makeCallees(app.tree, app.weights, order, state.group === "layer" ? null : isInTurn));
 		graphKey = key;
 	}
 

@@ -6,17 +6,29 @@ import {placeNames} from "./tables.js";
 import {deviceLabels} from "./tree.js";
 
 const KIND_PLACE = 0, // enum frame_kind
-	MOST_NODES = 4e6;
+	MOST_NODES = 4e6,
+	MOST_STEPS = 20, // beside each other; more are in tens, hundreds and so on
+	TEN = 10;
 
 // Returns the stacks of rows, grouped, and where the rows are in them: `stacks` are those that rows have now, `frames` has the
-// frame of each row's group. Returns null if that is more than a browser holds.
-export function groupStacks(stacks, rowStacks, frames) {
+// frame of each row's group, and `outer` the frames around those of groups. Returns null if that is more than a browser holds.
+export function groupStacks(stacks, rowStacks, frames, outer = new Map()) {
 	const rowsOf = new Map(), // by group
 		at = new Int32Array(stacks.count), // the node in the group that is made; 0: none
 		moved = new Uint32Array(rowStacks.length),
 		parent = [-1],
 		origin = [0], // the stack that a node is of
-		roots = [-1]; // of nodes: the frame of a group, or -1
+		roots = [-1], // of nodes: the frame of a group, or -1
+		groups = new Map(); // nodes by frame of a group
+	const groupNode = frame => {
+		if (groups.has(frame)) return groups.get(frame);
+		const node = parent.push(outer.has(frame) ? groupNode(outer.get(frame)) : 0) - 1;
+
+		origin.push(0);
+		roots.push(frame);
+		groups.set(frame, node);
+		return node;
+	};
 
 	frames.forEach((frame, row) => {
 		if (!rowsOf.has(frame)) rowsOf.set(frame, []);
@@ -24,10 +36,8 @@ export function groupStacks(stacks, rowStacks, frames) {
 	});
 	for (const [frame, rows] of rowsOf) {
 		const inside = [],
-			root = parent.push(0) - 1;
+			root = groupNode(frame);
 
-		origin.push(0);
-		roots.push(frame);
 		for (const row of rows)
 			for (let i = rowStacks[row]; i > 0 && at[i] === 0; i = stacks.parent[i]) at[i] = inside.push(i);
 		// nodes are made for each group: deep stacks in many groups are too much for any browser
@@ -55,8 +65,30 @@ export function groupStacks(stacks, rowStacks, frames) {
 	};
 }
 
-// Returns what stacks can be grouped by, {word: {label, frameOf(stack, place)}}, where there is more than one group. Their
-// frames are added to the profile's: before anything counts those.
+// Returns the grouping by step of the main loop. `inTurn` are frames of steps: they go by time.
+function groupSteps(frames, {start, warmUp}) {
+	const count = start.length - 1,
+		outer = new Map(),
+		[unknown, outside] = addFrames(frames, ["[no known step]", "[outside of steps]"], KIND_PLACE).values(),
+		stepName = i => `step ${i + 1}${i < warmUp ? ", warm-up" : ""}`,
+		add = texts => [...addFrames(frames, texts, KIND_PLACE).values()],
+		steps = add(Array.from({length: count}, (_, i) => stepName(i))),
+		inTurn = new Set(steps);
+
+	for (let list = steps, size = TEN; list.length > MOST_STEPS; size *= TEN) {
+		const around = add(
+			Array.from({length: Math.ceil(count / size)}, (_, i) => `steps ${i * size + 1} to ${Math.min((i + 1) * size, count)}`),
+		);
+
+		list.forEach((frame, i) => outer.set(frame, around[Math.floor(i / TEN)]));
+		around.forEach(frame => inTurn.add(frame));
+		list = around;
+	}
+	return {label: "step", outer, inTurn, frameOf: (_, place, step = -1) => (step < 0 ? unknown : (steps[step - 1] ?? outside))};
+}
+
+// Returns what stacks can be grouped by, {word: {label, frameOf(stack, place, step)}}, where there is more than one group: steps
+// have numbers from 1 on, 0 is outside of all. Their frames are added to the profile's: before anything counts those.
 export function makeGroupings(profile) {
 	const {frames, stacks, places} = profile,
 		names = placeNames(profile),
@@ -107,5 +139,6 @@ export function makeGroupings(profile) {
 	ofStack("package", "package", frames.folded.map((to, i) => (frames.role[i] === ROLE_PACKAGE ? to : -1)), true);
 	for (const [word, label] of [["nvtx", "NVTX range"], ["operator", "operator"], ["layer", "layer"]])
 		ofStack(word, label, Array.from(kinds, (kind, i) => (isKind(kind, word) ? i : -1)), false);
+	if (profile.steps.start.length > 2) groupings.step = groupSteps(frames, profile.steps);
 	return groupings;
 }

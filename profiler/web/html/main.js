@@ -19,7 +19,7 @@ import {DEFAULTS, WHOLE, formatRange, formatState, parseRange, parseState} from 
 import {SPAN_SAMPLE, linkLaunches, makeTimelineBuilder} from "./timeline.js";
 import {foldStacks, foldUnnamed, whyNotFolded} from "./own_code.js";
 import {groupStacks, makeGroupings} from "./group.js";
-import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
+import {ALL_TIME, clipIntervals, gapsBetween, makeMeasure, sliceRows, sliceSteps} from "./slices.js";
 import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
 import {makeDifference} from "./difference.js";
 import {makeFlameView} from "./flame_view.js";
@@ -99,6 +99,7 @@ function startApp(profile) {
 	let folded = null, // the same with others' code folded, once it is wanted
 		chosen = profile.rows, // those of the time that is chosen
 		grouped = null, // {key, shown}: the last that were
+		wholeBySteps = null, // its rows, once they are wanted
 		weights = null,
 		sums = null;
 	const fold = () => {
@@ -137,6 +138,7 @@ function startApp(profile) {
 		tree: whole.tree,
 		kinds,
 		labels: labelFrames(profile.frames, kinds), // of frames, in little room
+		isInTurn: frame => isKind(kinds[frame], "layer") || groupings.step?.inTurn.has(frame) === true, // goes by time
 		state: null,
 		filterKey: null,
 		passes: null,
@@ -227,7 +229,7 @@ function startApp(profile) {
 				return app.isPart
 					? `Nothing matches what is shown: ${clip(shownWith, 200)}`
 					: "The profile is empty.";
-			if (!app.timeline && app.state.time + app.state.idle !== "") return app.timelineStatus;
+			if (!app.timeline && (app.state.time + app.state.idle !== "" || app.state.group === "step")) return app.timelineStatus;
 			return app.weight
 				? "Nothing that was measured passes the filter."
 				: "No time passes the filter.";
@@ -465,6 +467,7 @@ function startApp(profile) {
 				"Of this time alone: what lasted longer counts with the part in it. A wait is shown by " +
 					"its call, not by what ran at that time; what has no usable times is left out.",
 			);
+		if (state.group === "step" && !weight) texts.push("Steps are times of the GPU: what lasted longer counts in each with the part in it.");
 		texts.push(...(app.difference?.say() ?? []));
 		if (state.group !== "" && grouped?.isTooMany)
 			texts.push("These stacks are too many and too deep to be grouped: they are shown without groups.");
@@ -496,14 +499,15 @@ function startApp(profile) {
 	}
 
 	function fillMatched() {
-		if (!app.matches || app.state.view !== "flame") {
-			byId("matched").textContent = "";
-			return;
-		}
-		const {nodes, total} = outermost(app.tree, app.weights, app.matches);
+		const texts = app.search?.isPlain ? ["plain text"] : [];
 
-		byId("matched").textContent =
-			nodes.length === 0 ? "no match" : `${formatShare(total, app.weights.total[0])} · ${app.amount(total)}`;
+		if (app.matches && app.state.view === "flame") {
+			const {nodes, total} = outermost(app.tree, app.weights, app.matches);
+
+			if (nodes.length === 0) texts.unshift("no match");
+			else texts.unshift(formatShare(total, app.weights.total[0]), app.amount(total));
+		}
+		byId("matched").textContent = texts.join(" · ");
 	}
 
 	function fillViews() {
@@ -523,7 +527,8 @@ function startApp(profile) {
 
 	// Returns the profile with the chosen rows, grouped. The rows of the whole run come first, so that a time has its nodes.
 	function groupChosen(word) {
-		const lists = chosen === profile.rows ? [chosen] : [profile.rows, chosen],
+		const all = word === "step" ? chooseRows({...app.state, time: "", idle: ""}) : profile.rows,
+			lists = chosen === all ? [chosen] : [all, chosen],
 			shown = app.profileOf(chosen),
 			key = [chosen, shown.tree, word];
 
@@ -535,11 +540,11 @@ function startApp(profile) {
 				const moved = app.profileOf(rows).rows.stack;
 
 				for (let i = 0; i < rows.count; i++) {
-					frames.push(groupings[word].frameOf(rows.stack[i], rows.place[i]));
+					frames.push(groupings[word].frameOf(rows.stack[i], rows.place[i], rows.step?.[i]));
 					stacks.push(moved[i]);
 				}
 			}
-			const made = groupStacks(shown.stacks, stacks, frames);
+			const made = groupStacks(shown.stacks, stacks, frames, groupings[word].outer);
 
 			grouped = {key, shown, isTooMany: !made};
 			if (made)
@@ -555,28 +560,24 @@ function startApp(profile) {
 
 	// Returns the rows of the profile, or those of the chosen time.
 	function chooseRows(state) {
-		const {timeline} = app;
-		let intervals = null;
+		const {timeline} = app,
+			isIdle = state.idle !== "",
+			isWhole = state.time === "" && !isIdle,
+			isByStep = state.group === "step";
 
 		if (app.difference) return app.difference.rowsFor(state);
 		if (app.weight && !fixedWeight) return app.weight.rows;
-		if (state.time === "" && state.idle === "") return profile.rows;
-		if (!timeline) return state.time === DEFAULTS.time && state.idle === "" ? profile.rows : NO_ROWS;
-		const [from, to] = parseRange(state.time) ?? [timeline.from, timeline.to];
+		if (isWhole && !isByStep) return profile.rows;
+		if (!timeline) return state.time === DEFAULTS.time && !isIdle && !isByStep ? profile.rows : NO_ROWS;
+		if (isWhole && wholeBySteps) return wholeBySteps;
+		const [from, to] = parseRange(state.time) ?? [timeline.from, timeline.to],
+			gaps = isIdle && gapsBetween(app.busyOf(state.idle), timeline.runFrom, timeline.runTo),
+			intervals = isWhole ? ALL_TIME : isIdle ? clipIntervals(gaps, from, to) : {start: [from], end: [to]},
+			slice = part => sliceRows(timeline, makeMeasure(part), isIdle ? [SPAN_SAMPLE] : null, isIdle);
 
-		intervals = {start: [from], end: [to]};
-		if (state.idle !== "")
-			intervals = clipIntervals(
-				gapsBetween(app.busyOf(state.idle), timeline.runFrom, timeline.runTo),
-				from,
-				to,
-			);
-		return sliceRows(
-			timeline,
-			makeMeasure(intervals),
-			state.idle === "" ? null : [SPAN_SAMPLE],
-			state.idle !== "",
-		);
+		if (!isByStep) return slice(intervals);
+		if (!isWhole) return sliceSteps(steps, intervals, slice);
+		return (wholeBySteps = sliceSteps(steps, intervals, slice, profile));
 	}
 
 	// ---- state changes ----
@@ -612,7 +613,7 @@ function startApp(profile) {
 			if (
 				!old ||
 				!app.filterKey ||
-				["time", "idle", "weight", "widths", "shares"].some(key => old[key] !== state[key])
+				["time", "idle", "weight", "widths", "shares", "group"].some(key => old[key] !== state[key])
 			)
 				chosen = chooseRows(state);
 			app.shown = state.group === "" ? app.profileOf(chosen) : groupChosen(state.group);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Cuts the run's time into parts, and computes the profile of a part.
-import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_WAIT} from "./data.js";
+import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_KINDS, ROW_WAIT} from "./data.js";
 import {SPAN_CALL, SPAN_KINDS, SPAN_OPERATION, SPAN_SAMPLE, SPAN_WAIT} from "./timeline.js";
 import {firstWhere, spansBetween} from "./spans.js";
 
@@ -155,4 +155,86 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 		ns: Float64Array.from(rows.ns),
 		bytes: Float64Array.from(rows.bytes),
 	};
+}
+
+const EVER = 2 ** 52; // ns
+
+// All of the time, also what is far from the run.
+export const ALL_TIME = {start: [-EVER], end: [EVER]};
+
+// Joins rows: those of lists[k] have the number k as `step`.
+function joinSteps(lists, numbers) {
+	const count = lists.reduce((sum, rows) => sum + rows.count, 0),
+		joined = {count, step: new Int32Array(count)};
+	let at = 0;
+
+	for (const column of ["stack", "kind", "place", "operations", "ns", "bytes"])
+		joined[column] = new lists[0][column].constructor(count);
+	lists.forEach((rows, k) => {
+		joined.step.fill(numbers[k], at, at + rows.count);
+		for (const column of ["stack", "kind", "place", "operations", "ns", "bytes"]) joined[column].set(rows[column], at);
+		at += rows.count;
+	});
+	return joined;
+}
+
+// Returns what the timeline lacks of the run's rows: lost events, and what has no times. Rows of a part of a kernel, or
+// of what ran during a wait, are those of the spans around them.
+function rowsBeside({rows, stacks}, sliced) {
+	const keyOf = (stack, place, kind) => `${stack}.${place}.${kind}`,
+		left = new Map(), // ns of spans that no row had so far
+		kinds = new Float64Array(ROW_KINDS), // of spans without rows
+		rest = Float64Array.from(rows.ns);
+
+	for (let i = 0; i < sliced.count; i++) {
+		const key = keyOf(sliced.stack[i], sliced.place[i], sliced.kind[i]);
+
+		left.set(key, (left.get(key) ?? 0) + sliced.ns[i]);
+	}
+	rest.forEach((ns, i) => {
+		let at = rows.stack[i],
+			key = keyOf(at, rows.place[i], rows.kind[i]);
+
+		for (; at > 0 && !left.has(key); key = keyOf(at, rows.place[i], rows.kind[i])) at = stacks.parent[at];
+		const found = Math.min(left.get(key) ?? 0, ns);
+
+		rest[i] -= found;
+		if (found > 0) left.set(key, left.get(key) - found);
+	});
+	for (const [key, ns] of left) kinds[key.split(".")[2]] += ns;
+	rest.forEach((ns, i) => {
+		const found = Math.min(kinds[rows.kind[i]], ns);
+
+		rest[i] -= found;
+		kinds[rows.kind[i]] -= found;
+	});
+	const kept = Array.from(rest.keys()).filter(i => rest[i] > 0),
+		column = (list, valueOf = i => list[i]) => list.constructor.from(kept, valueOf),
+		whole = list => column(list, i => (rest[i] === rows.ns[i] ? list[i] : 0));
+
+	return {
+		count: kept.length,
+		stack: column(rows.stack),
+		kind: column(rows.kind),
+		place: column(rows.place),
+		operations: whole(rows.operations),
+		ns: column(rest),
+		bytes: whole(rows.bytes),
+	};
+}
+
+// Returns the rows of a time by step, with its number as `step`: 0 outside of all, -1 if no time is known. `slice` returns the
+// rows of intervals. All rows of `profile`, if it is given, are there.
+export function sliceSteps({start}, intervals, slice, profile = null) {
+	const within = (from, to) => slice(clipIntervals(intervals, from, to)),
+		{start: first, end: last} = clipIntervals(intervals, -EVER, start[0]),
+		after = clipIntervals(intervals, start.at(-1), EVER),
+		lists = Array.from({length: start.length - 1}, (_, i) => within(start[i], start[i + 1])),
+		numbers = [...lists.keys()].map(i => i + 1);
+
+	lists.push(slice({start: [...first, ...after.start], end: [...last, ...after.end]}));
+	numbers.push(0);
+	const sliced = joinSteps(lists, numbers);
+
+	return profile ? joinSteps([...lists, rowsBeside(profile, sliced)], [...numbers, -1]) : sliced;
 }

@@ -118,10 +118,10 @@ export function rankNames(frames) {
 	return rank;
 }
 
-// Compares two frames of siblings: layers come first, in order of their nodes' numbers. Returns 0 if
-// none is a layer.
-function compareLayers(isLayer, a, b, order) {
-	const [one, other] = [isLayer?.[a] ?? 0, isLayer?.[b] ?? 0];
+// Compares two frames of siblings: layers and steps come first, in order of their nodes' numbers. Returns 0 if
+// none is one.
+function compareTurns(isInTurn, a, b, order) {
+	const [one, other] = [isInTurn?.[a] ?? 0, isInTurn?.[b] ?? 0];
 
 	return one && other ? order : other - one;
 }
@@ -132,9 +132,9 @@ export function nodeOfName({count}, {total}, name) {
 }
 
 // Returns the picture's order: callers around callees. Children with time are in order: layers of a
-// model (`isLayer` by frame) as they ran, then the largest first; or by `rank` of their frames.
+// model and steps (`isInTurn` by frame) as they ran, then the largest first; or by `rank` of their frames.
 // `start` is where a node begins, in ns.
-export function makeCallees(tree, weights, rank, isLayer = null) {
+export function makeCallees(tree, weights, rank, isInTurn = null) {
 	const {count, parent, frame, depth, first, list} = tree;
 	const {total} = weights;
 	const sorted = list.slice(),
@@ -143,7 +143,7 @@ export function makeCallees(tree, weights, rank, isLayer = null) {
 		height = new Uint32Array(count);
 	const compare = rank
 		? (a, b) => rank[frame[a]] - rank[frame[b]]
-		: (a, b) => compareLayers(isLayer, frame[a], frame[b], a - b) || total[b] - total[a] || a - b;
+		: (a, b) => compareTurns(isInTurn, frame[a], frame[b], a - b) || total[b] - total[a] || a - b;
 
 	for (let i = 0; i < count; i++) {
 		let to = first[i];
@@ -197,11 +197,24 @@ export function outermost(tree, weights, matches) {
 const SEARCHED = 4096, // characters of a name
 	LONGEST_SEARCH = 2000; // longer ones are no regular expressions
 
-// Turns a search into a regular expression, or plain text if it is not one. Null: everything.
+// Returns true for a pattern that repeats a group whose length or text varies, as "(a+)+": such a search may take for ever.
+function mayTakeForEver(pattern) {
+	let text = pattern.replace(/\\.|\[(?:\\.|[^\]\\])*\]/gs, "x");
+
+	for (;;) {
+		const [group, inside, repeat] = /\((?:\?(?:[:=!]|<[=!]|<\w+>))?([^()]*)\)([*+{]?)/.exec(text) ?? [""],
+			varies = /[*+?{|]/.test(inside);
+
+		if (group === "" || (varies && repeat)) return group !== "";
+		text = text.replace(group, varies ? "*" : "x");
+	}
+}
+
+// Turns a search into a regular expression, or plain text if it is not one that can be searched for. Null: everything.
 export function compileSearch(text) {
 	if (text === "") return null;
 	try {
-		if (text.length > LONGEST_SEARCH) throw new RangeError("too long");
+		if (text.length > LONGEST_SEARCH || mayTakeForEver(text)) throw new RangeError("takes too long");
 		const expression = new RegExp(text, "i");
 
 		return {isPlain: false, test: name => expression.test(name.slice(0, SEARCHED))};
