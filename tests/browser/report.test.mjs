@@ -759,7 +759,7 @@ test("a search says its share", async () => {
 	assert.equal(await hash(), "");
 	await browser.key("/");
 	await browser.type("gemm<float, 64>(");
-	await browser.until('document.getElementById("matched").textContent === "50.0 % · 100 ns"');
+	await browser.until('document.getElementById("matched").textContent === "50.0 % · 100 ns · plain text"');
 	noProblems();
 });
 

@@ -649,7 +649,7 @@ test("search and filters apply", async () => {
 });
 
 test("a GPU's row: how much of it was busy, and what the next launcher did in its gaps", async () => {
-	await open("linked", "#view=busy&my=");
+	await open("linked", "#view=timeline&my=");
 	const lane = (await gaps()).map(({x, width}) => [x, width]),
 		kernels = (await boxes()).filter(box => box.type === "gpu");
 
@@ -741,14 +741,12 @@ test("what is missing is said", async () => {
 	const said = () => texts(".timeline .message:not([hidden]), .timeline .deeper:not([hidden])");
 
 	// what the file does not have is no view of it; old links lead to the first one
-	for (const view of ["timeline", "busy"]) {
-		await open("none", `#view=${view}`);
-		assert.deepEqual(await texts("nav button"), ["Overview", "Flame graph", "Tables", "About"]);
-		assert.deepEqual(await texts('nav button[aria-pressed="true"]'), ["Overview"]);
-	}
+	await open("none", "#view=timeline");
+	assert.deepEqual(await texts("nav button"), ["Overview", "Flame graph", "Tables", "About"]);
+	assert.deepEqual(await texts('nav button[aria-pressed="true"]'), ["Overview"]);
 	await open("lost", "#view=timeline");
 	assert.match((await said()).join(), /empty: 12 events are missing \(No space left on device\)/);
-	await open("cpu_only", "#view=busy");
+	await open("cpu_only", "#view=timeline");
 	assert.deepEqual(await texts("nav button"), ["Overview", "Flame graph", "Tables", "Timeline", "About"]);
 	await open("cpu", "#view=timeline");
 	assert.equal((await boxes()).length, 2);
@@ -775,7 +773,7 @@ test("names are text, whatever they hold", async () => {
 		"#view=timeline&window=150000..250000&span=0",
 		"#view=timeline&span=99999&time=5..2&window=x",
 		`#view=timeline&gpu=${encodeURIComponent(HOSTILE[1])}`,
-		"#view=busy&gpu=%3Cscript%3E&idle=%3Cimg%20src=x%20onerror=window.hacked=1%3E",
+		"#view=timeline&gpu=%3Cscript%3E&idle=%3Cimg%20src=x%20onerror=window.hacked=1%3E",
 	]) {
 		await open("hostile", fragment);
 		await boxes().catch(() => []);

@@ -633,8 +633,8 @@ test("groups: steps in turn, many of them in tens and hundreds", () => {
 		many = stepsOf(215);
 
 	assert.deepEqual([1, 3, 0, undefined].map(few.pathOf), [["step 1, warm-up"], ["step 3"], ["[outside of steps]"], ["[no known step]"]]);
-	assert.deepEqual(many.pathOf(10), ["step 10", "steps 1 to 10", "steps 1 to 100"]);
-	assert.deepEqual(many.pathOf(215), ["step 215", "steps 211 to 215", "steps 201 to 215"]);
+	assert.deepEqual(many.pathOf(10), ["step 10", "steps 1–10", "steps 1–100"]);
+	assert.deepEqual(many.pathOf(215), ["step 215", "steps 211–215", "steps 201–215"]);
 	const steps = [0, 1, 10, 11, 215], // by row
 		rows = {stack: [], kind: [], place: [], operations: [], bytes: [], ns: [8, 1, 2, 32, 4], count: 5};
 
@@ -647,8 +647,8 @@ test("groups: steps in turn, many of them in tens and hundreds", () => {
 	assert.deepEqual(shape(many.profile, makeCallees(tree, weights, null, isInTurn)), [
 		"",
 		47,
-		["steps 1 to 100", 35, ["steps 1 to 10", 3, ["step 1, warm-up", 1, ["main", 1]], ["step 10", 2, ["main", 2]]], ["steps 11 to 20", 32, ["step 11", 32, ["main", 32]]]],
-		["steps 201 to 215", 4, ["steps 211 to 215", 4, ["step 215", 4, ["main", 4]]]],
+		["steps 1–100", 35, ["steps 1–10", 3, ["step 1, warm-up", 1, ["main", 1]], ["step 10", 2, ["main", 2]]], ["steps 11–20", 32, ["step 11", 32, ["main", 32]]]],
+		["steps 201–215", 4, ["steps 211–215", 4, ["step 215", 4, ["main", 4]]]],
 		["[outside of steps]", 8, ["main", 8]],
 	]);
 });

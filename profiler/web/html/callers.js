@@ -17,32 +17,31 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank, isCallee
 	const leaves = [[]],
 		positions = [[]]; // of each node, until it has its children
 	const children = [null];
-	const weight = focus < 0 ? weights.own : weights.total;
-	const weightOperations = focus < 0 ? weights.ownOperations : weights.operations;
-	const weightBytes = focus < 0 ? weights.ownBytes : weights.bytes;
-	const weightByKind = focus < 0 ? weights.ownByKind : weights.byKind;
-
-	const addLeaf = i => {
-		leaves[0].push(i);
-		positions[0].push(i);
-		total[0] += weight[i];
-		operations[0] += weightOperations[i];
-		bytes[0] += weightBytes[i];
-		byKind.forEach((list, kind) => {
-			list[0] += weightByKind[kind][i];
-		});
+	const isOwn = focus < 0,
+		weight = isOwn ? weights.own : weights.total,
+		sums = [
+			[total, weight],
+			[operations, isOwn ? weights.ownOperations : weights.operations],
+			[bytes, isOwn ? weights.ownBytes : weights.bytes],
+			...byKind.map((list, kind) => [list, (isOwn ? weights.ownByKind : weights.byKind)[kind]]),
+		];
+	const add = (node, leaf) => {
+		for (const [list, of] of sums) list[node] += of[leaf];
 	};
-
-	if (focus < 0) {
-		for (let i = 1; i < tree.count; i++) if (weight[i] > 0) addLeaf(i);
-	} else {
-		outermostNodes.forEach(addLeaf);
-	}
-
 	const push = (child, leaf, position) => {
 		leaves[child].push(leaf);
 		positions[child].push(position);
 	};
+	const addLeaf = i => {
+		push(0, i, i);
+		add(0, i);
+	};
+
+	if (isOwn) {
+		for (let i = 1; i < tree.count; i++) if (weight[i] > 0) addLeaf(i);
+	} else {
+		outermostNodes.forEach(addLeaf);
+	}
 
 	function expand(node) {
 		const byFrame = new Map(),
@@ -61,21 +60,14 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank, isCallee
 				frame.push(f);
 				parent.push(node);
 				depth.push(depth[node] + 1);
-				total.push(0);
 				start.push(0);
 				own.push(0);
-				operations.push(0);
-				bytes.push(0);
-				byKind.forEach(sums => sums.push(0));
+				for (const [list] of sums) list.push(0);
 				leaves.push([]);
 				positions.push([]);
 				children.push(null);
 			}
-			total[child] += weight[leaf];
-			operations[child] += weightOperations[leaf];
-			bytes[child] += weightBytes[leaf];
-			for (let kind = 0; kind < byKind.length; kind++)
-				byKind[kind][child] += weightByKind[kind][leaf];
+			add(child, leaf);
 			if (isCallees) {
 				own[child] += weights.own[position];
 				for (let c = tree.first[position]; c < tree.first[position + 1]; c++)
@@ -87,11 +79,7 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank, isCallee
 			}
 		}
 		leaves[node] = positions[node] = null;
-		list.sort(
-			rank
-				? (a, b) => rank[frame[a]] - rank[frame[b]]
-				: (a, b) => total[b] - total[a] || a - b,
-		);
+		list.sort((a, b) => (rank ? rank[frame[a]] - rank[frame[b]] : total[b] - total[a] || a - b));
 		let at = start[node];
 
 		for (const child of list) {

@@ -10,6 +10,12 @@ export const ROW_CPU = 0,
 export const UNKNOWN = -1;
 const FORMAT = 10;
 
+// Returns what a map has for a key: what `make` returns, unless it has something.
+export function getOrMake(map, key, make) {
+	if (!map.has(key)) map.set(key, make());
+	return map.get(key);
+}
+
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
 	const binary = atob(text);
@@ -38,6 +44,7 @@ async function inflate(bytes) {
 }
 
 export function makeReader(bytes) {
+	const decoder = new TextDecoder("utf-8", {ignoreBOM: true});
 	let at = 0;
 
 	// Reads a number. Above 2^53 it is the nearest one that JavaScript has.
@@ -96,140 +103,144 @@ export function makeReader(bytes) {
 	}
 
 	// Texts may hold any bytes. What is not UTF-8 becomes U+FFFD.
+	function decode(size) {
+		if (at + size > bytes.length) throw new Error("the data ends too early");
+		return decoder.decode(bytes.subarray(at, (at += size)));
+	}
+
 	function texts() {
 		const lengths = column(number(), Float64Array),
 			list = new Array(lengths.length);
-		const decoder = new TextDecoder("utf-8", {ignoreBOM: true});
 
-		for (let i = 0; i < lengths.length; i++) {
-			if (at + lengths[i] > bytes.length) throw new Error("the data ends too early");
-			list[i] = decoder.decode(bytes.subarray(at, (at += lengths[i])));
-		}
+		for (let i = 0; i < lengths.length; i++) list[i] = decode(lengths[i]);
 		return list;
 	}
 
 	// A length, then the text.
-	function text() {
-		const size = number();
-
-		if (at + size > bytes.length) throw new Error("the data ends too early");
-		return new TextDecoder().decode(bytes.subarray(at, (at += size)));
-	}
+	const text = () => decode(number());
 
 	return {number, fill, words, column, texts, text, isAtEnd: () => at === bytes.length};
 }
 
-function plusUnknown(list) {
-	for (let i = 0; i < list.length; i++) list[i]--;
-	return list;
+// Returns what reads columns and tables: each kind of column by the number of its rows.
+function makeColumns(reader, list) {
+	const text = number => (number === 0 ? "" : list[number - 1]),
+		numbers = List => count => reader.column(count, List),
+		words = numbers(Uint32Array),
+		reals = numbers(Float64Array);
+
+	return {
+		text,
+		bytes: numbers(Uint8Array),
+		words,
+		reals,
+		texts: count => Array.from(words(count), text),
+		orUnknown: count => reals(count).map(number => number - 1),
+		// Reads a number of rows, and columns by name.
+		table(columns) {
+			const count = reader.number(),
+				entries = Object.entries(columns).map(([name, read]) => [name, read(count)]);
+
+			return {count, ...Object.fromEntries(entries)};
+		},
+	};
 }
 
-function readFacts(reader, texts) {
-	const count = reader.number();
-	const names = reader.column(count, Uint32Array);
-	const values = reader.column(count, Float64Array);
+function readFacts({table, texts, reals}) {
+	const {name, value} = table({name: texts, value: reals});
 
-	return Array.from(names, (name, i) => [texts[name - 1], values[i]]);
+	return name.map((text, i) => [text, value[i]]);
 }
 
 // In the order of enum figure_kind in profiler/tables/report_table.h.
-export const FIGURE_TEXT = 0,
-	FIGURE_FRAME = 1,
-	FIGURE_COUNT = 2,
-	FIGURE_TIME = 3,
-	FIGURE_BYTES = 4,
-	FIGURE_SHARE = 5,
-	FIGURE_THOUSANDTHS = 6,
-	FIGURE_NOTE = 7,
-	FIGURE_NUMBER = 8;
+export const FIGURE = {TEXT: 0, FRAME: 1, COUNT: 2, TIME: 3, BYTES: 4, SHARE: 5, THOUSANDTHS: 6, NOTE: 7, NUMBER: 8};
 
 // Reads tables beside the profile: {key, title, leftOut, columns: [{label, kind}], rows}. A row
 // is a list of its cells.
-function readFigures(reader, text, frameCount) {
-	return Array.from({length: reader.number()}, () => {
-		const key = text(reader.number()),
-			title = text(reader.number()),
-			leftOut = reader.number(),
-			count = reader.number();
-		const labels = Array.from(reader.column(count, Uint32Array), text),
-			kinds = reader.column(count, Uint8Array);
-		const rows = Array.from({length: reader.number()}, () => []);
+function readFigures({number}, {text, table, texts, bytes}, frameCount) {
+	return Array.from({length: number()}, () => {
+		const key = text(number()),
+			title = text(number()),
+			leftOut = number(),
+			{label, kind} = table({label: texts, kind: bytes});
+		const rows = Array.from({length: number()}, () => []);
 
-		for (const kind of kinds)
+		for (const one of kind)
 			for (const row of rows) {
-				const number = reader.number();
+				const cell = number();
 
-				if (kind === FIGURE_FRAME && number >= frameCount)
-					throw new Error("a table refers to no frame");
-				if (kind === FIGURE_NUMBER) row.push(Number(text(number)));
-				else row.push([FIGURE_TEXT, FIGURE_NOTE].includes(kind) ? text(number) : number);
+				if (one === FIGURE.FRAME && cell >= frameCount) throw new Error("a table refers to no frame");
+				if (one === FIGURE.NUMBER) row.push(Number(text(cell)));
+				else row.push([FIGURE.TEXT, FIGURE.NOTE].includes(one) ? text(cell) : cell);
 			}
-		return {key, title, leftOut, columns: labels.map((label, i) => ({label, kind: kinds[i]})), rows};
+		return {key, title, leftOut, columns: label.map((text, i) => ({label: text, kind: kind[i]})), rows};
 	});
+}
+
+// Adds up the differences of rows' stacks.
+function finishRows(rows, stacks, places) {
+	for (let i = 1; i < rows.count; i++) rows.stack[i] += rows.stack[i - 1];
+	for (let i = 0; i < rows.count; i++)
+		if (rows.stack[i] >= stacks.count || rows.kind[i] >= ROW_KINDS || rows.place[i] >= places.count)
+			throw new Error("a row refers to nothing");
+	return rows;
 }
 
 // Reads the weights that stacks can be drawn by in place of time: [{title, unit, note, rows}].
 // Rows are like those of GPU work, with values in place of ns.
-function readWeights(reader, text, stackCount, placeCount) {
-	return Array.from({length: reader.number()}, () => {
-		const title = text(reader.number()),
-			unit = text(reader.number()),
-			note = text(reader.number()),
-			count = reader.number();
-		const rows = {
-			count,
-			stack: reader.column(count, Uint32Array),
-			kind: new Uint8Array(count).fill(ROW_GPU),
-			place: plusUnknown(reader.column(count, Float64Array)),
-			operations: reader.column(count, Float64Array),
-			ns: reader.column(count, Float64Array),
-			bytes: new Float64Array(count),
-		};
-
-		for (let i = 1; i < count; i++) rows.stack[i] += rows.stack[i - 1];
-		for (let i = 0; i < count; i++)
-			if (rows.stack[i] >= stackCount || rows.place[i] >= placeCount)
-				throw new Error("a weight refers to nothing");
-		return {title, unit, note, rows};
-	});
+function readWeights({number}, {text, table, words, reals, orUnknown}, stacks, places) {
+	return Array.from({length: number()}, () => ({
+		title: text(number()),
+		unit: text(number()),
+		note: text(number()),
+		rows: finishRows(
+			table({
+				stack: words,
+				kind: count => new Uint8Array(count).fill(ROW_GPU),
+				place: orUnknown,
+				operations: reals,
+				ns: reals,
+				bytes: count => new Float64Array(count),
+			}),
+			stacks,
+			places,
+		),
+	}));
 }
 
 // Reads the source of device code: [{file, state, hasChanged, lines: texts by line number}]. The
 // file with most time is first.
-function readSources(reader, text) {
-	const count = reader.number();
-	const names = Array.from(reader.column(count, Uint32Array), text),
-		states = reader.column(count, Uint8Array),
-		changes = reader.column(count, Uint8Array),
-		partCounts = reader.column(count, Uint32Array);
-	const columns = () => Array.from(partCounts, parts => reader.column(parts, Uint32Array));
-	const firsts = columns(),
+function readSources(reader, {table, texts, bytes, words}) {
+	const {file, state, hasChanged, parts} = table({file: texts, state: bytes, hasChanged: bytes, parts: words});
+	const columns = () => Array.from(parts, words),
+		firsts = columns(),
 		counts = columns();
 
-	return names.map((file, i) => {
-		const texts = reader.text().split("\n"),
+	return file.map((name, i) => {
+		const list = reader.text().split("\n"),
 			lines = new Map();
 		let at = 0;
 
 		firsts[i].forEach((first, part) => {
-			for (let k = 0; k < counts[i][part] && at < texts.length; k++)
-				lines.set(first + k, texts[at++]);
+			for (let k = 0; k < counts[i][part] && at < list.length; k++) lines.set(first + k, list[at++]);
 		});
 		// nothing follows the last newline
-		if (at !== texts.length - 1) throw new Error("a source has other lines than it says");
-		return {file, state: states[i], hasChanged: changes[i] !== 0, lines};
+		if (at !== list.length - 1) throw new Error("a source has other lines than it says");
+		return {file: name, state: state[i], hasChanged: hasChanged[i] !== 0, lines};
 	});
 }
 
 // Roles of frames for users who look for their own code. In the order of enum code_role in
 // profiler/shape/code_role.h; then frames of packages, which library code is folded to.
-export const ROLE_OWN = 0,
-	ROLE_CALLERS = 1, // that of what calls it: plumbing below a package, else own
-	ROLE_KEPT = 2,
-	ROLE_KERNEL_MODE = 3,
-	ROLE_PACKAGE = 4,
-	ROLE_PLUMBING = 5,
-	ROLE_FOLDED = 6;
+export const ROLE = {
+	OWN: 0,
+	CALLERS: 1, // that of what calls it: plumbing below a package, else own
+	KEPT: 2,
+	KERNEL_MODE: 3,
+	PACKAGE: 4,
+	PLUMBING: 5,
+	FOLDED: 6,
+};
 
 // From enum frame_kind in profiler/shape/frame_kind.h.
 const KIND_NATIVE = 2,
@@ -253,7 +264,7 @@ export function addFrames(frames, texts, kind) {
 		frames.file.push("");
 		frames.module.push("");
 	}
-	for (const [key, value] of Object.entries({class: 0, kind, line: 0, role: ROLE_FOLDED, folded: -1})) {
+	for (const [key, value] of Object.entries({class: 0, kind, line: 0, role: ROLE.FOLDED, folded: -1})) {
 		const longer = new frames[key].constructor(frames.count).fill(value);
 
 		longer.set(frames[key]);
@@ -276,27 +287,23 @@ function addPackages(frames) {
 		const role = frames.role[i];
 
 		if (
-			[ROLE_CALLERS, ROLE_PACKAGE, ROLE_PLUMBING].includes(role)
+			[ROLE.CALLERS, ROLE.PACKAGE, ROLE.PLUMBING].includes(role)
 				? frames.folded[i] < 0
-				: role > ROLE_FOLDED
+				: role > ROLE.FOLDED
 		)
 			throw new Error("a frame is folded to nothing");
 	}
 }
 
 // Returns what is known of kernels: a map from a frame to pairs of label and text.
-function readFrameFacts(reader, text, frameCount) {
-	const count = reader.number(),
-		frame = reader.column(count, Uint32Array),
-		label = reader.column(count, Uint32Array),
-		value = reader.column(count, Uint32Array),
+function readFrameFacts({table, words, texts}, frameCount) {
+	const {frame, label, value} = table({frame: words, label: texts, value: texts}),
 		facts = new Map();
 
-	for (let i = 0; i < count; i++) {
-		if (frame[i] >= frameCount) throw new Error("a fact has no frame");
-		if (!facts.has(frame[i])) facts.set(frame[i], []);
-		facts.get(frame[i]).push([text(label[i]), text(value[i])]);
-	}
+	frame.forEach((of, i) => {
+		if (of >= frameCount) throw new Error("a fact has no frame");
+		getOrMake(facts, of, () => []).push([label[i], value[i]]);
+	});
 	return facts;
 }
 
@@ -346,111 +353,54 @@ function readDifference(reader, text, rowCount) {
 	};
 }
 
-export function readProfile(bytes) {
-	const reader = makeReader(bytes);
+export function readProfile(data) {
+	const reader = makeReader(data);
 	const format = reader.number();
 
 	if (format !== FORMAT) throw new Error(`the data has format ${format}, not ${FORMAT}`);
-	const texts = reader.texts();
-	const text = number => (number === 0 ? "" : texts[number - 1]);
-	const textColumn = count => Array.from(reader.column(count, Uint32Array), text);
-	const facts = new Map(readFacts(reader, texts));
-	const losses = readFacts(reader, texts);
-	let count = reader.number();
-	const frames = {
-		count,
-		class: reader.column(count, Uint8Array),
-		name: textColumn(count),
-		shortName: textColumn(count),
-		file: textColumn(count),
-		module: textColumn(count),
-		line: reader.column(count, Uint32Array),
-		role: reader.column(count, Uint8Array),
-		folded: textColumn(count),
-		kind: reader.column(count, Uint8Array), // position in FRAME_KINDS of kinds.js
-		workClass: textColumn(count), // of kernels
-	};
+	const columns = makeColumns(reader, reader.texts()),
+		{text, table, bytes, words, reals, texts, orUnknown} = columns;
+	const facts = new Map(readFacts(columns)),
+		losses = readFacts(columns);
+	const frames = table({
+		class: bytes,
+		name: texts,
+		shortName: texts,
+		file: texts,
+		module: texts,
+		line: words,
+		role: bytes,
+		folded: texts,
+		kind: bytes, // number of KINDS in kinds.js
+		workClass: texts, // of kernels
+	});
+	const given = table({outer: words, frame: words, site: words}),
+		count = given.count + 1,
+		column = () => new Int32Array(count).fill(-1),
+		stacks = {count, parent: column(), frame: column(), site: column()}; // of a launch site, the frame; -1: none
 
-	count = reader.number() + 1;
-	const parent = new Int32Array(count),
-		frame = new Int32Array(count),
-		site = new Int32Array(count).fill(-1); // the frame of a launch site; -1: none
-
-	parent[0] = frame[0] = -1;
 	for (let i = 1; i < count; i++) {
-		parent[i] = i - reader.number();
-		if (!(parent[i] >= 0 && parent[i] < i)) throw new Error("a stack is inside none");
+		stacks.parent[i] = i - given.outer[i - 1];
+		stacks.frame[i] = given.frame[i - 1];
+		stacks.site[i] = given.site[i - 1] - 1;
+		if (!(stacks.parent[i] >= 0 && stacks.parent[i] < i)) throw new Error("a stack is inside none");
+		if (!(stacks.frame[i] >= 0 && stacks.frame[i] < frames.count)) throw new Error("a stack has no frame");
+		if (stacks.site[i] >= frames.count) throw new Error("a launch site has no frame");
 	}
-	for (let i = 1; i < count; i++) {
-		frame[i] = reader.number();
-		if (frame[i] >= frames.count) throw new Error("a stack has no frame");
-	}
-	for (let i = 1; i < count; i++) {
-		site[i] = reader.number() - 1;
-		if (site[i] >= frames.count) throw new Error("a launch site has no frame");
-	}
-	const stacks = {count, parent, frame, site};
+	const processes = table({number: words, pid: words, name: texts}),
+		threads = table({process: words, tid: words, name: texts}),
+		devices = table({process: words, number: words, label: texts, name: texts}),
+		places = table({process: orUnknown, thread: orUnknown, device: orUnknown, context: orUnknown, stream: orUnknown});
+	const rows = finishRows(
+			table({stack: words, kind: bytes, place: orUnknown, operations: reals, ns: reals, bytes: reals}),
+			stacks,
+			places,
+		),
+		weights = readWeights(reader, columns, stacks, places),
+		figures = readFigures(reader, columns, frames.count),
+		sources = readSources(reader, columns);
 
-	count = reader.number();
-	const processes = {
-		count,
-		number: reader.column(count, Uint32Array),
-		pid: reader.column(count, Uint32Array),
-		name: textColumn(count),
-	};
-
-	count = reader.number();
-	const threads = {
-		count,
-		process: reader.column(count, Uint32Array),
-		tid: reader.column(count, Uint32Array),
-		name: textColumn(count),
-	};
-
-	count = reader.number();
-	const devices = {
-		count,
-		process: reader.column(count, Uint32Array),
-		number: reader.column(count, Uint32Array),
-		label: textColumn(count),
-		name: textColumn(count),
-	};
-
-	count = reader.number();
-	const part = () => plusUnknown(reader.column(count, Float64Array));
-	const places = {
-		count,
-		process: part(),
-		thread: part(),
-		device: part(),
-		context: part(),
-		stream: part(),
-	};
-
-	count = reader.number();
-	const rows = {
-		count,
-		stack: reader.column(count, Uint32Array),
-		kind: reader.column(count, Uint8Array),
-		place: plusUnknown(reader.column(count, Float64Array)),
-		operations: reader.column(count, Float64Array),
-		ns: reader.column(count, Float64Array),
-		bytes: reader.column(count, Float64Array),
-	};
-
-	for (let i = 1; i < count; i++) rows.stack[i] += rows.stack[i - 1];
-	for (let i = 0; i < count; i++)
-		if (
-			rows.stack[i] >= stacks.count ||
-			rows.kind[i] >= ROW_KINDS ||
-			rows.place[i] >= places.count
-		)
-			throw new Error("a row refers to nothing");
-	const weights = readWeights(reader, text, stacks.count, places.count);
-	const figures = readFigures(reader, text, frames.count);
-	const sources = readSources(reader, text);
-
-	frames.facts = readFrameFacts(reader, text, frames.count);
+	frames.facts = readFrameFacts(columns, frames.count);
 	const steps = readSteps(reader),
 		difference = readDifference(reader, text, rows.count);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shows what is known of a box or a frame, below the picture.
-import {make, refill} from "./dom.js";
+import {make, makeButton, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatShare} from "./format.js";
 import {KINDS} from "./kinds.js";
 
@@ -27,9 +27,7 @@ export function makeFacts(facts, actions) {
 		make(
 			"div",
 			{class: "actions"},
-			...actions.map(([label, title, act]) =>
-				make("button", {type: "button", text: label, title, on: {click: act}}),
-			),
+			...actions.map(([label, title, act]) => makeButton(label, act, {title})),
 		),
 	);
 }
@@ -75,15 +73,13 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 	if (sums.bytes > 0) facts.push(fact("bytes", formatBytes(sums.bytes)));
 	for (const [label, text] of frames.facts.get(frame) ?? []) facts.push(fact(label, clip(text, NAME_LENGTH)));
 	if (occurrences > 1) facts.push(fact("boxes", formatCount(occurrences)));
-	const swatch = kind && make("i", {title: kind.label});
 
-	if (swatch) swatch.style.backgroundColor = app.colour(kind);
 	refill(
 		element,
 		make(
 			"div",
 			{class: "name"},
-			swatch,
+			frame < 0 ? null : app.makeSwatch(frame),
 			frame < 0 ? "all" : clip(frames.name[frame], NAME_LENGTH),
 		),
 		make("div", {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The report of a comparison: amounts before and after, and which changes may be chance.
-import {make, makeChoice, refill} from "./dom.js";
+import {make, makeEntry, makeGroup, refill} from "./dom.js";
 import {clip, cut, formatBytes, formatCount, plural} from "./format.js";
-import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_KINDS, ROW_WAIT} from "./data.js";
+import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_KINDS, ROW_WAIT, getOrMake} from "./data.js";
 import {isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
 import {textOn} from "./draw.js";
@@ -165,8 +165,9 @@ export function sumChanged({rowKinds, frameKinds}, {rows, stacks}, tree, kinds) 
 		const frame = near[rows.stack[i]];
 
 		if (frame < 0 || !rowKinds.includes(rows.kind[i])) continue;
-		if (!sums.has(frame)) sums.set(frame, new Float64Array(rows.columns.length));
-		rows.columns.forEach((column, c) => (sums.get(frame)[c] += column[i]));
+		const own = getOrMake(sums, frame, () => new Float64Array(rows.columns.length));
+
+		rows.columns.forEach((column, c) => (own[c] += column[i]));
 	}
 	return sums;
 }
@@ -191,8 +192,7 @@ export function makeDifference(app) {
 		const frame = numbers.get(name);
 
 		if (frame === undefined) continue;
-		if (!frames.facts.has(frame)) frames.facts.set(frame, []);
-		frames.facts.get(frame).push([`${["", "before", "after", "both"][on]}, by ${match}`, variant]);
+		getOrMake(frames.facts, frame, () => []).push([`${["", "before", "after", "both"][on]}, by ${match}`, variant]);
 	}
 
 	function judgeAll() {
@@ -332,13 +332,8 @@ export function makeDifference(app) {
 		return count > 0 ? [`${plural(count, "frame")} of ${app.amount(sum)} only ${side}: other widths show them.`] : [];
 	}
 
-	const choose = (key, ...choices) =>
-		make(
-			"div",
-			{class: "group", role: "group"},
-			...makeChoice(choices, app.state[key], value => app.set({[key]: value})),
-		);
-	const colour = change => changeColour(change)[app.isDark() ? "dark" : "light"];
+	const choose = (label, key, ...choices) => makeGroup(label, choices, app.state[key], value => app.set({[key]: value}));
+	const colour = change => app.colour(changeColour(change));
 
 	return {
 		bar,
@@ -353,13 +348,14 @@ export function makeDifference(app) {
 			refill(
 				bar,
 				choose(
+					"Widths",
 					"widths",
 					["after", "After", "Widths are amounts after"],
 					["before", "Before", "Widths are amounts before"],
 					["both", "Both", "Widths are the larger amounts: frames of both sides are shown"],
 				),
-				isNormalized ? "" : choose("shares", ["", "Times"], ["1", "Shares", "For runs that did more work: scaled to equal totals"]),
-				choose("changes", ["", "Significant"], ["all", "All changes", "With what may be noise"]),
+				isNormalized ? "" : choose("Amounts", "shares", ["", "Times"], ["1", "Shares", "For runs that did more work: scaled to equal totals"]),
+				choose("Changes", "changes", ["", "Significant"], ["all", "All changes", "With what may be noise"]),
 			);
 		},
 		// Says what the picture and the tables are of.
@@ -372,13 +368,7 @@ export function makeDifference(app) {
 		lists,
 		// Returns changes of state that show a frame, which one side may lack, or the filter.
 		reveal: frame => (app.sums().total[frame] > 0 ? {} : {widths: "both", kind: "all"}),
-		makeLegend: () =>
-			CHANGE_COLOURS.map(({label, light, dark}) => {
-				const swatch = make("i");
-
-				swatch.style.backgroundColor = app.isDark() ? dark : light;
-				return make("li", {}, swatch, label);
-			}),
+		makeLegend: () => CHANGE_COLOURS.map(kind => makeEntry(app.colour(kind), kind.label)),
 		colourOf(graph, node) {
 			const fill = colour(changeOf(kind => graph.byKind[kind][node], app.state.changes === "all" ? 0 : undefined));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Makes elements from untrusted texts: never from markup.
 
-// `values`: "text", "on" (an object of listeners), and attributes. Null and false are left out.
+// `values`: "text", "on" (an object of listeners), "style" (an object), and attributes. Null and false are left out.
 export function make(tag, values = {}, ...children) {
 	const element = document.createElement(tag);
 
@@ -10,6 +10,7 @@ export function make(tag, values = {}, ...children) {
 		else if (key === "on")
 			for (const [event, listener] of Object.entries(value))
 				element.addEventListener(event, listener);
+		else if (key === "style") Object.assign(element.style, value);
 		else if (value !== null && value !== false)
 			element.setAttribute(key, value === true ? "" : value);
 	}
@@ -17,17 +18,40 @@ export function make(tag, values = {}, ...children) {
 	return element;
 }
 
+// `act` is called for a click, with the event.
+export function makeButton(text, act, more = {}) {
+	return make("button", {type: "button", text, on: {click: act}, ...more});
+}
+
 // Makes buttons, one of which is pressed. `choices`: [value, label, title].
 export function makeChoice(choices, value, choose) {
-	return choices.map(([choice, label, title]) =>
-		make("button", {
-			type: "button",
-			text: label,
-			title: title ?? null,
-			"aria-pressed": String(choice === value),
-			on: {click: () => choose(choice)},
-		}),
+	return choices.map(([choice, label, title = null]) =>
+		makeButton(label, () => choose(choice), {title, "aria-pressed": String(choice === value)}),
 	);
+}
+
+// Makes the group of such buttons.
+export function makeGroup(label, ...choice) {
+	return make("div", {class: "group", role: "group", "aria-label": label}, ...makeChoice(...choice));
+}
+
+// Makes a list to choose from. `choices`: [value, label].
+export function makeSelect(label, choices, choose, more = {}) {
+	return make(
+		"select",
+		{"aria-label": label, on: {change: event => choose(event.target.value)}, ...more},
+		...choices.map(([value, text]) => make("option", {value, text})),
+	);
+}
+
+// Makes a square of the colour that a word beside it stands for.
+export function makeSwatch(colour, title = null) {
+	return make("i", {title, style: {background: colour}});
+}
+
+// Makes the legend's entry of a colour.
+export function makeEntry(colour, text, title = null) {
+	return make("li", {title}, makeSwatch(colour), text);
 }
 
 // Replaces the children. The focus goes to the button with the text of the one that had it.

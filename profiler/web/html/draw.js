@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Finds the boxes of a tree that are visible, and where.
 
+import {KINDS} from "./kinds.js";
+
 export const ROWS_MAX = 400; // levels below the zoomed node
-export const ANCESTORS = 8; // levels above it
 export const SMALLEST = 0.6; // pixels; smaller neighbours are one box without a name
 
 export const PICTURE_FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
@@ -157,21 +158,8 @@ export function shadeOf(text) {
 	return ((hash >>> 0) % 1024) / 1024;
 }
 
-// Mixes "#rrggbb" with white (above 0) or black.
-export function shiftColour(colour, amount) {
-	const target = amount > 0 ? 255 : 0,
-		part = Math.abs(amount);
-
-	return `#${[1, 3, 5]
-		.map(at => {
-			const value = parseInt(colour.slice(at, at + 2), 16);
-
-			return Math.round(value + (target - value) * part)
-				.toString(16)
-				.padStart(2, "0");
-		})
-		.join("")}`;
-}
+const SHADES = 0.24, // from the darkest to the lightest of a kind
+	UNKNOWN_COLOUR = "#9a9aa0";
 
 // Colours of everything but frames, and of the page behind the boxes (style.css).
 export const BOX_COLOURS = {
@@ -195,6 +183,25 @@ export function mixColours(colour, ground, opacity) {
 				.padStart(2, "0"),
 		)
 		.join("")}`;
+}
+
+// Mixes "#rrggbb" with white (above 0) or black.
+export function shiftColour(colour, amount) {
+	return mixColours(amount > 0 ? "#ffffff" : "#000000", colour, Math.abs(amount));
+}
+
+// Returns the colours of frames, {fill, text} by frame: that of the kind, a little lighter or darker by name. -1: an unknown one.
+export function makeColours(app) {
+	const colours = new Map();
+	const make = frame => {
+		const {name} = app.profile.frames,
+			fill = frame < 0 ? UNKNOWN_COLOUR : shiftColour(app.colour(KINDS[app.kinds[frame]]), (shadeOf(name[frame]) - 0.5) * SHADES);
+
+		colours.set(frame, {fill, text: textOn(fill)});
+		return colours.get(frame);
+	};
+
+	return {of: frame => colours.get(frame) ?? make(frame), clear: () => colours.clear()};
 }
 
 // Returns the relative luminance by WCAG 2.2 (www.w3.org/TR/WCAG22/#dfn-relative-luminance).

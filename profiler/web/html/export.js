@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Saves what is shown as a file: the flame graph as a picture or as folded stacks, a table as Markdown.
 import {clip, formatCount} from "./format.js";
-import {make, refill} from "./dom.js";
+import {make, makeButton, refill} from "./dom.js";
 import {BOX_COLOURS, PICTURE_FONT} from "./draw.js";
 import {nodeOfName} from "./tree.js";
 
@@ -122,20 +122,17 @@ export function startExport(app, menu) {
 		refill(
 			list,
 			...items.map(([offered, text, ...file]) =>
-				make("button", {
-					type: "button",
+				makeButton(
 					text,
-					disabled: !offered,
-					on: {
-						click(event) {
-							try {
-								save(...file);
-							} catch (error) {
-								event.target.textContent = `${text}: ${error.message}`;
-							}
-						},
+					event => {
+						try {
+							save(...file);
+						} catch (error) {
+							event.target.textContent = `${text}: ${error.message}`;
+						}
 					},
-				}),
+					{disabled: !offered},
+				),
 			),
 		);
 	});

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tables beside the profile, as the table view shows them: the name first, what a row leads to.
-import {
-	FIGURE_BYTES,
-	FIGURE_COUNT,
-	FIGURE_FRAME,
-	FIGURE_NOTE,
-	FIGURE_NUMBER,
-	FIGURE_SHARE,
-	FIGURE_TEXT,
-	FIGURE_THOUSANDTHS,
-	FIGURE_TIME,
-} from "./data.js";
+import {FIGURE} from "./data.js";
 import {formatBytes, formatCount, formatNumber, formatTime, plural} from "./format.js";
 import {isKind} from "./kinds.js";
 
@@ -76,14 +66,14 @@ const dash = (number, format) => (number > 0 ? format(number) : "–");
 
 // Shows a cell by the kind of its column.
 const FIGURES = {
-	[FIGURE_TEXT]: text => text.replace(/^\[GPU_Kernel\](?=.)/, ""),
-	[FIGURE_NOTE]: text => text,
-	[FIGURE_COUNT]: formatCount,
-	[FIGURE_TIME]: ns => dash(ns, formatTime),
-	[FIGURE_BYTES]: bytes => dash(bytes, formatBytes),
-	[FIGURE_SHARE]: permille => `${(permille / 10).toFixed(1)} %`,
-	[FIGURE_THOUSANDTHS]: number => (number / 1000).toFixed(2),
-	[FIGURE_NUMBER]: formatNumber,
+	[FIGURE.TEXT]: text => text.replace(/^\[GPU_Kernel\](?=.)/, ""),
+	[FIGURE.NOTE]: text => text,
+	[FIGURE.COUNT]: formatCount,
+	[FIGURE.TIME]: ns => dash(ns, formatTime),
+	[FIGURE.BYTES]: bytes => dash(bytes, formatBytes),
+	[FIGURE.SHARE]: permille => `${(permille / 10).toFixed(1)} %`,
+	[FIGURE.THOUSANDTHS]: number => (number / 1000).toFixed(2),
+	[FIGURE.NUMBER]: formatNumber,
 	[FIGURE_MEASURED]: metric => (metric ? formatNumber(metric.Mean) : "–"),
 };
 
@@ -106,8 +96,8 @@ export function pivotCounters(figure) {
 	return {
 		...figure,
 		columns: [
-			{label: "Kernel", kind: FIGURE_TEXT},
-			{label: "Launches", kind: FIGURE_COUNT},
+			{label: "Kernel", kind: FIGURE.TEXT},
+			{label: "Launches", kind: FIGURE.COUNT},
 			...Array.from(metrics, ([label, {unit}]) => ({label, unit, kind: FIGURE_MEASURED})),
 		],
 		rows,
@@ -144,10 +134,10 @@ function describeColumn({label, kind, unit}, i) {
 		key: String(i),
 		label,
 		unit: UNITS[unit ?? label] ?? unit,
-		isText: kind === FIGURE_TEXT || kind === FIGURE_NOTE,
+		isText: kind === FIGURE.TEXT || kind === FIGURE.NOTE,
 		value: ({cells}) => (kind === FIGURE_MEASURED ? (cells[i]?.Mean ?? -Infinity) : cells[i]),
 		text: ({cells}) => show(cells[i]),
-		part: kind === FIGURE_SHARE && (({cells}) => cells[i] / 1000),
+		part: kind === FIGURE.SHARE && (({cells}) => cells[i] / 1000),
 		title: ({cells}) => (kind === FIGURE_MEASURED && cells[i] ? sayRange(cells[i]) : null),
 	};
 }
@@ -160,10 +150,10 @@ export function describeFigures(figures, frames, kinds, nameColumn) {
 	return figures.map(given => {
 		const figure = given.key === "hardware_counters" ? pivotCounters(given) : given,
 			labels = figure.columns.map(({label}) => label),
-			frameAt = figure.columns.findIndex(({kind}) => kind === FIGURE_FRAME),
+			frameAt = figure.columns.findIndex(({kind}) => kind === FIGURE.FRAME),
 			label = labels[frameAt] ?? NAMES.find(label => labels.includes(label)) ?? labels[0],
 			nameAt = labels.indexOf(label),
-			weightAt = figure.columns.findIndex(({kind}) => [FIGURE_TIME, FIGURE_BYTES].includes(kind)),
+			weightAt = figure.columns.findIndex(({kind}) => [FIGURE.TIME, FIGURE.BYTES].includes(kind)),
 			columns = figure.columns.map(describeColumn),
 			members = MEMBERS[figure.key],
 			isFound = columns[nameAt]?.isText && !members;

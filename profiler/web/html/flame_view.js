@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shows the flame graph, or the sandwich of a frame: its callers above, its callees below. One box is
 // selected: the panel and the keys are about that one.
-import {copyText, make, makeChoice, refill} from "./dom.js";
+import {copyText, make, makeButton, makeEntry, makeGroup, refill} from "./dom.js";
 import {cut} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
 import {makeCallees, outermost, rankNames} from "./tree.js";
@@ -20,7 +20,7 @@ export function makeFlameView(app) {
 	const crumbs = make("div", {class: "crumbs", role: "navigation", "aria-label": "Callers of the selected box"});
 	const below = make("p", {class: "deeper"});
 	const details = make("div", {class: "details", id: "details", "aria-live": "polite"});
-	const isInTurn = app.kinds.map((_, frame) => (app.isInTurn(frame) ? 1 : 0));
+	const isInTurn = app.kinds.map((_, frame) => +app.isInTurn(frame));
 	const hasIdleThreads = frames.name.map(name => name.startsWith("[idle threads"));
 	const graphs = new Map(); // by prefix of names: that of the pane
 	let graphKey = "",
@@ -160,20 +160,23 @@ export function makeFlameView(app) {
 		return name === "" ? "" : prefix + name;
 	};
 
+	// Returns the nodes from one to the root, the innermost first.
+	function pathOf(prefix, node) {
+		const {parent} = graphs.get(prefix),
+			path = [];
+
+		for (let at = node; at > 0; at = parent[at]) path.push(at);
+		return path;
+	}
+
 	// ---- the bars above ----
 
 	function fillTools() {
 		const {state} = app;
-		const group = (label, choices, value, choose) =>
-			make(
-				"div",
-				{class: "group", role: "group", "aria-label": label},
-				...makeChoice(choices, value, choose),
-			);
 
 		refill(
 			tools,
-			group(
+			makeGroup(
 				"What is inside what",
 				[
 					["", "Callees", "Each caller with its callees inside"],
@@ -183,7 +186,7 @@ export function makeFlameView(app) {
 				state.inverted,
 				inverted => app.set({inverted, zoom: "", pick: "", frame: ""}),
 			),
-			group(
+			makeGroup(
 				"Order",
 				[
 					["size", "By time", "The largest first"],
@@ -194,7 +197,7 @@ export function makeFlameView(app) {
 			),
 			isSandwich()
 				? null
-				: group(
+				: makeGroup(
 						"Root",
 						[
 							["", "Root on top", "An icicle"],
@@ -208,76 +211,50 @@ export function makeFlameView(app) {
 		);
 	}
 
-	const crumb = (text, title, act, className = null) =>
-		make("button", {type: "button", class: className, text, title, on: {click: act}});
-
 	// Shows the callers of the selected box, each of which can be zoomed in on.
 	function fillCrumbs({prefix, node}) {
 		const graph = graphs.get(prefix),
 			{state} = app,
-			path = [];
-
-		for (let at = node; at > 0; at = graph.parent[at]) path.push(at);
-		path.reverse();
-		const left = Math.max(path.length - CRUMBS, 0),
+			path = pathOf(prefix, node).reverse(),
+			left = Math.max(path.length - CRUMBS, 0),
 			shown = left > 0 ? [...path.slice(0, 2), -1, ...path.slice(left + 3)] : path;
 		const chips = [];
 
 		if (state.frame !== "")
 			chips.push(
-				crumb(
+				makeButton(
 					`${isSandwich() ? "sandwich" : state.inverted ? "callers" : "selected"}: ${cut(app.labels[app.frameOf(state.frame)], 30)} ✕`,
-					"Show all frames again",
 					() => app.set({frame: "", inverted: isSandwich() ? "" : state.inverted, zoom: "", pick: ""}),
-					"chip",
+					{title: "Show all frames again", class: "chip"},
 				),
 			);
-		if (nodeOf(state.zoom).node > 0) chips.push(crumb("Zoom out ✕", "Escape", zoomOutAll, "chip"));
+		if (nodeOf(state.zoom).node > 0) chips.push(makeButton("Zoom out ✕", zoomOutAll, {title: "Escape", class: "chip"}));
 		refill(
 			crumbs,
-			crumb("all", "Show everything", zoomOutAll),
+			makeButton("all", zoomOutAll, {title: "Show everything"}),
 			...shown.map(at =>
 				at < 0
 					? make("span", {text: `${left + 1} more`})
-					: crumb(cut(nameOf(prefix, at), 40), frames.name[graph.frame[at]], () => zoomTo(prefix, at)),
+					: makeButton(cut(nameOf(prefix, at), 40), () => zoomTo(prefix, at), {title: frames.name[graph.frame[at]]}),
 			),
 			...chips,
 		);
 	}
 
 	function fillLegend() {
-		if (app.difference) {
-			legend.replaceChildren(...app.difference.makeLegend());
-			return;
-		}
-		const present = new Set(app.tree.frame.subarray(1).map(frame => app.kinds[frame]));
+		const present = new Set(app.tree.frame.subarray(1).map(frame => app.kinds[frame])),
+			own = () => KINDS.filter((_, i) => present.has(i)).map(kind => makeEntry(app.colour(kind), kind.label));
 
-		legend.replaceChildren(
-			...KINDS.filter((_, i) => present.has(i)).map(kind => {
-				const swatch = make("i");
-
-				swatch.style.backgroundColor = app.colour(kind);
-				return make("li", {}, swatch, kind.label);
-			}),
-		);
+		legend.replaceChildren(...(app.difference?.makeLegend() ?? own()));
 	}
 
 	// ---- the panel ----
-
-	// Returns the frames from a node to the root, the innermost first.
-	function pathOf(prefix, node) {
-		const graph = graphs.get(prefix),
-			path = [];
-
-		for (let at = node; at > 0; at = graph.parent[at]) path.push(graph.frame[at]);
-		return path;
-	}
 
 	function actionsFor(prefix, node, frame) {
 		if (frame < 0) return [];
 		const actions = [],
 			isMain = !app.state.inverted,
-			path = node > 0 ? pathOf(prefix, node) : [frame];
+			path = node > 0 ? pathOf(prefix, node).map(at => graphs.get(prefix).frame[at]) : [frame];
 		// from the inside up to the kernel
 		const kernel = path.findIndex(f => !isKind(app.kinds[f], "stall", "device"));
 		const link = isMain && app.views.source?.linkFrom(path.slice(0, kernel + 1 || path.length));
@@ -379,7 +356,7 @@ export function makeFlameView(app) {
 		paneOf(prefix).reveal(node);
 	}
 
-	function key(event) {
+	function keys() {
 		const {prefix, node} = selection(),
 			graph = graphs.get(prefix),
 			isUp = prefix === UPPER || (app.state.bottom !== "" && !isSandwich());
@@ -404,7 +381,7 @@ export function makeFlameView(app) {
 				moveTo("", focusNode(""));
 			} else if (node > 0) moveTo(prefix, graph.parent[node]);
 		};
-		const actions = {
+		return {
 			[isUp ? "ArrowUp" : "ArrowDown"]: moveIn,
 			[isUp ? "ArrowDown" : "ArrowUp"]: moveOut,
 			ArrowLeft: () => beside(-1),
@@ -421,22 +398,18 @@ export function makeFlameView(app) {
 			N: () => moveToMatch(-1),
 			c: () => node > 0 && app.openFrame(graph.frame[node]),
 		};
-
-		if (!actions[event.key]) return false;
-		actions[event.key]();
-		return true;
 	}
 
 	return {
 		element,
 		update,
-		key,
+		keys,
 		leave() {
 			for (const pane of [main, upper]) pane.leave();
 		},
 		recolour() {
 			fillLegend();
-			for (const pane of [main, upper]) pane.recolour();
+			for (const pane of [main, upper]) pane.draw();
 			if (graphs.size > 0) showDetails(selection());
 		},
 		// Draws everything that is shown. Returns its size.

@@ -2,6 +2,7 @@
 // Draws a graph of frames on a canvas, and finds the box under the pointer. The view around it decides
 // what is selected and what is zoomed.
 import {make} from "./dom.js";
+import {listenToPointers, makeCanvasPane} from "./gestures.js";
 import {cut, formatShare, plural} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
 import {cutName, sharedLength} from "./names.js";
@@ -19,31 +20,19 @@ import {
 	mixColours,
 	placeTip,
 	prepareCanvas,
-	shadeOf,
-	shiftColour,
-	textOn,
 } from "./draw.js";
 
 const ROW = 20,
 	PADDING = 5;
-const CLICK_DISTANCE = 5; // pixels that a pointer may move in a click
 
 // `hooks`: {select(node), zoom(node), isClosed(node), nameOf(node)}; `isUp`: true while the root is
 // at the bottom; `skipped()`: rows at the root that are not shown.
 export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	const {frames} = app.profile;
-	const canvas = make("canvas", {
-		tabindex: "0",
-		role: "application",
-		"aria-label": `${label}: arrow keys move from box to box, Enter zooms in, Escape zooms out`,
-		"aria-describedby": "details",
-	});
-	const sheet = make("div", {class: "sheet"}, canvas);
-	const element = make("div", {class: "graph"}, sheet);
-	const tip = make("div", {class: "tip", hidden: true});
+	const say = `${label}: arrow keys move from box to box, Enter zooms in, Escape zooms out`,
+		{canvas, sheet, element, tip, draw} = makeCanvasPane(say, "details", drawNow);
 	const context = canvas.getContext("2d");
 	const textWidth = makeTextWidth(context),
-		colours = new Map(),
 		shared = new Map(); // by the box around
 	let graph = null,
 		graphKey = "",
@@ -56,9 +45,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	let boxes = [],
 		rows = [],
 		layoutKey = "",
-		below = "",
-		drawing = false,
-		pointerAt = null; // the last event of a pointer that is over the canvas
+		below = "";
 
 	// Shows a graph; `key` tells it from others. Rows stay where they are.
 	function show(next, key, zoomed, picked) {
@@ -106,7 +93,6 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		sheet.style.height = `${height()}px`;
 		element.scrollTop = isNew && isUp() ? height() : place;
 		draw();
-		pointAgain();
 	}
 
 	const height = () => Math.max((rows.length - skipped()) * ROW, element.clientHeight);
@@ -138,21 +124,6 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 
 	// ---- drawing ----
 
-	function colourOf(frame) {
-		let colour = colours.get(frame);
-
-		if (!colour) {
-			const fill = shiftColour(
-				app.colour(KINDS[app.kinds[frame]]),
-				(shadeOf(frames.name[frame]) - 0.5) * 0.22,
-			);
-
-			colour = {fill, text: textOn(fill)};
-			colours.set(frame, colour);
-		}
-		return colour;
-	}
-
 	// Returns how many characters of its label a box shares with all siblings.
 	function sharedBy(node) {
 		const outer = graph.parent[node];
@@ -175,7 +146,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		on.globalAlpha = box.node < 0 ? DIM : 1;
 		const colour =
 			frame >= 0
-				? (app.difference?.colourOf(graph, box.node) ?? colourOf(frame))
+				? (app.difference?.colourOf(graph, box.node) ?? app.colours.of(frame))
 				: {fill: box.node < 0 ? style.small : style.root, text: style.text};
 		const fill = dim ? mixColours(colour.fill, style.page, DIM) : colour.fill;
 
@@ -212,7 +183,6 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	});
 
 	function drawNow() {
-		drawing = false;
 		const width = element.clientWidth,
 			seen = element.clientHeight;
 
@@ -238,21 +208,25 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			context.fillStyle = style.text;
 			context.fillText(app.whyNothing(), 14, ROW * 2.5);
 		}
-	}
-
-	function draw() {
-		if (!drawing) requestAnimationFrame(drawNow);
-		drawing = true;
+		pointer.again();
 	}
 
 	// ---- pointer ----
 
-	function point(node, event) {
-		if (node !== hover) {
-			hover = node;
-			draw();
-		}
-		tip.hidden = !(hover > 0) || event.pointerType === "touch";
+	function nodeUnder(event) {
+		const area = canvas.getBoundingClientRect();
+		const row = rowAt(event.clientY - area.top + element.scrollTop);
+		const box = row < skipped() ? null : boxAt(rows, row, event.clientX - area.left);
+
+		return box ? box.node : -1;
+	}
+
+	function point(event) {
+		const node = event ? Math.max(nodeUnder(event), 0) : 0;
+
+		if (node !== hover) draw();
+		hover = node;
+		tip.hidden = !(hover > 0);
 		if (tip.hidden) return;
 		const frame = graph.frame[hover];
 
@@ -274,18 +248,6 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		placeTip(tip, event);
 	}
 
-	// Finds what is under a pointer at rest once the picture has changed.
-	function pointAgain() {
-		if (pointerAt && pointers.size === 0) point(Math.max(nodeUnder(pointerAt), 0), pointerAt);
-	}
-
-	function leave() {
-		pointerAt = null;
-		tip.hidden = true;
-		if (hover > 0) draw();
-		hover = 0;
-	}
-
 	function stretch(factor, x = element.clientWidth / 2) {
 		const width = element.clientWidth,
 			all = graph.total[top];
@@ -304,94 +266,21 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		lay();
 	}
 
-	const pointers = new Map();
-	let moved = false;
+	const pan = dx => setRange(from - (dx * (to - from)) / element.clientWidth, to - from);
+	const pointer = listenToPointers(canvas, {
+		hover: point,
+		drag: (word, {dx}) => pan(dx),
+		pan,
+		stretch,
+		click(event, isAgain) {
+			const node = nodeUnder(event);
 
-	function nodeUnder(event) {
-		const area = canvas.getBoundingClientRect();
-		const row = rowAt(event.clientY - area.top + element.scrollTop);
-		const box = row < skipped() ? null : boxAt(rows, row, event.clientX - area.left);
-
-		return box ? box.node : -1;
-	}
-
-	canvas.addEventListener("pointerdown", event => {
-		const {clientX: x, clientY: y} = event;
-
-		pointers.set(event.pointerId, {x, y, startX: x, startY: y});
-		if (pointers.size === 1) moved = false;
-	});
-	canvas.addEventListener("pointermove", event => {
-		const pointer = pointers.get(event.pointerId);
-
-		if (!pointer) {
-			pointerAt = event;
-			point(Math.max(nodeUnder(event), 0), event);
-			return;
-		}
-		const last = {...pointer};
-
-		pointer.x = event.clientX;
-		pointer.y = event.clientY;
-		if (pointers.size === 2) {
-			const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
-			const before = Math.abs(last.x - other.x),
-				after = Math.abs(pointer.x - other.x);
-
-			moved = true;
-			if (before > 8 && after > 8)
-				stretch(
-					before / after,
-					(pointer.x + other.x) / 2 - canvas.getBoundingClientRect().left,
-				);
-		} else if (moved || Math.abs(pointer.x - pointer.startX) > CLICK_DISTANCE) {
-			if (!moved) canvas.setPointerCapture(event.pointerId);
-			moved = true;
-			tip.hidden = true;
-			canvas.classList.add("dragged");
-			setRange(from - ((pointer.x - last.x) * (to - from)) / element.clientWidth, to - from);
-		}
-	});
-	const release = event => {
-		const wasDown = pointers.delete(event.pointerId);
-
-		canvas.classList.remove("dragged");
-		if (!wasDown || event.type !== "pointerup" || moved || event.button !== 0) return;
-		const node = nodeUnder(event);
-
-		if (node < 0) return;
-		if (event.pointerType === "touch" && node === selected) hooks.zoom(node);
-		else hooks.select(node);
-	};
-	canvas.addEventListener("pointerup", release);
-	canvas.addEventListener("pointercancel", release);
-	canvas.addEventListener("dblclick", () => hooks.zoom(selected));
-	canvas.addEventListener("pointerleave", leave);
-	canvas.addEventListener(
-		"wheel",
-		event => {
-			if (event.ctrlKey || event.metaKey) {
-				event.preventDefault();
-				stretch(
-					Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120),
-					event.clientX - canvas.getBoundingClientRect().left,
-				);
-			} else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-				event.preventDefault();
-				setRange(
-					from + ((event.deltaX || event.deltaY) * (to - from)) / element.clientWidth,
-					to - from,
-				);
-			}
+			if (node < 0) return;
+			if (isAgain && node === selected) hooks.zoom(node);
+			else hooks.select(node);
 		},
-		{passive: false},
-	);
-	canvas.addEventListener("focus", draw);
-	canvas.addEventListener("blur", draw);
-	element.addEventListener("scroll", () => {
-		draw();
-		pointAgain();
 	});
+
 	new ResizeObserver(() => graph && lay()).observe(element);
 
 	return {
@@ -399,7 +288,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		tip,
 		show,
 		stretch,
-		leave,
+		leave: pointer.leave,
 		below: () => below,
 		// Returns the pixels that all rows take.
 		needs: () => (rows.length - skipped()) * ROW,
@@ -423,10 +312,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		toRoot() {
 			element.scrollTop = isUp() ? height() : 0;
 		},
-		recolour() {
-			colours.clear();
-			draw();
-		},
+		draw,
 		// Draws all rows below `y` on something else than the canvas, which takes titles. Returns their height.
 		paint(on, y) {
 			const style = styleNow(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Groups stacks by where they ran, or by what they are inside: each has the frame of its group at the root, as with --by.
-import {ROLE_PACKAGE, addFrames} from "./data.js";
+import {ROLE, addFrames, getOrMake} from "./data.js";
 import {isKind, kindsOfFrames} from "./kinds.js";
 import {placeNames} from "./tables.js";
 import {deviceLabels} from "./tree.js";
@@ -30,10 +30,7 @@ export function groupStacks(stacks, rowStacks, frames, outer = new Map()) {
 		return node;
 	};
 
-	frames.forEach((frame, row) => {
-		if (!rowsOf.has(frame)) rowsOf.set(frame, []);
-		rowsOf.get(frame).push(row);
-	});
+	frames.forEach((frame, row) => getOrMake(rowsOf, frame, () => []).push(row));
 	for (const [frame, rows] of rowsOf) {
 		const inside = [],
 			root = groupNode(frame);
@@ -77,7 +74,7 @@ function groupSteps(frames, {start, warmUp}) {
 
 	for (let list = steps, size = TEN; list.length > MOST_STEPS; size *= TEN) {
 		const around = add(
-			Array.from({length: Math.ceil(count / size)}, (_, i) => `steps ${i * size + 1} to ${Math.min((i + 1) * size, count)}`),
+			Array.from({length: Math.ceil(count / size)}, (_, i) => `steps ${i * size + 1}–${Math.min((i + 1) * size, count)}`),
 		);
 
 		list.forEach((frame, i) => outer.set(frame, around[Math.floor(i / TEN)]));
@@ -136,7 +133,7 @@ export function makeGroupings(profile) {
 	ofPlace("stream", "stream", i =>
 		places.stream[i] < 0 ? "[no stream]" : `${devices[i]} stream ${places.stream[i]}`,
 	);
-	ofStack("package", "package", frames.folded.map((to, i) => (frames.role[i] === ROLE_PACKAGE ? to : -1)), true);
+	ofStack("package", "package", frames.folded.map((to, i) => (frames.role[i] === ROLE.PACKAGE ? to : -1)), true);
 	for (const [word, label] of [["nvtx", "NVTX range"], ["operator", "operator"], ["layer", "layer"]])
 		ofStack(word, label, Array.from(kinds, (kind, i) => (isKind(kind, word) ? i : -1)), false);
 	if (profile.steps.start.length > 2) groupings.step = groupSteps(frames, profile.steps);

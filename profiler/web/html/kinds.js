@@ -2,49 +2,29 @@
 // Kinds of frames, with the colours of pictures (svg/style.css). Colour-blind people can tell
 // them apart, too.
 
-// In the order of enum frame_kind.
-const FRAME_KINDS = [
-	"place",
-	"start",
-	"native",
-	"python",
-	"jit",
-	"os",
-	"nvtx",
-	"operator",
-	"layer",
-	"api",
-	"gpu",
-	"copy",
-	"device",
-	"stall",
-	"wait",
-	"call",
-	"idle",
-	"mark",
-];
-
-// In the order of the legend: word, label, colour in the light and in the dark.
+// In the order of the legend: number in enum frame_kind, word, label, colour in the light and in the dark.
 export const KINDS = [
-	["native", "C, C++, other native code", "#8cd6fa", "#2d6f8c"],
-	["python", "Python", "#fbe850", "#d9d04a"],
-	["jit", "JIT-compiled", "#bbecc6", "#9dd1ab"],
-	["os", "Linux kernel", "#97a0ff", "#5b2d84"],
-	["start", "start-up", "#dfe2e7", "#424850"],
-	["nvtx", "NVTX range", "#c191a8", "#eeb6db"],
-	["operator", "operator", "#e3bfdc", "#bc98c7"],
-	["layer", "layer", "#d79ad2", "#e0a0d8"],
-	["api", "CUDA call", "#2391be", "#66aefc"],
-	["gpu", "GPU kernel", "#f46e33", "#c73a12"],
-	["copy", "GPU copy or other work", "#f2b879", "#d99a5f"],
-	["device", "device code", "#f79f74", "#a8401f"],
-	["stall", "stall reason", "#fcd3bf", "#7a3a24"],
-	["wait", "waiting", "#bcc2c9", "#535c66"],
-	["call", "CUDA call, wall time", "#8fbbe4", "#345f87"],
-	["idle", "idle GPU", "#d4c7e8", "#54456e"],
-	["place", "root (--by)", "#aaa48c", "#6e6a58"],
-	["mark", "note (unknown or cut stack, compiling)", "#f3f4f6", "#1d2228"],
-].map(([word, label, light, dark]) => ({word, label, light, dark}));
+	[2, "native", "C, C++, other native code", "#8cd6fa", "#2d6f8c"],
+	[3, "python", "Python", "#fbe850", "#d9d04a"],
+	[4, "jit", "JIT-compiled", "#bbecc6", "#9dd1ab"],
+	[5, "os", "Linux kernel", "#97a0ff", "#5b2d84"],
+	[1, "start", "start-up", "#dfe2e7", "#424850"],
+	[6, "nvtx", "NVTX range", "#c191a8", "#eeb6db"],
+	[7, "operator", "operator", "#e3bfdc", "#bc98c7"],
+	[8, "layer", "layer", "#d79ad2", "#e0a0d8"],
+	[9, "api", "CUDA call", "#2391be", "#66aefc"],
+	[10, "gpu", "GPU kernel", "#f46e33", "#c73a12"],
+	[11, "copy", "GPU copy or other work", "#f2b879", "#d99a5f"],
+	[12, "device", "device code", "#f79f74", "#a8401f"],
+	[13, "stall", "stall reason", "#fcd3bf", "#7a3a24"],
+	[14, "wait", "waiting", "#bcc2c9", "#535c66"],
+	[15, "call", "CUDA call, wall time", "#8fbbe4", "#345f87"],
+	[16, "idle", "idle GPU", "#d4c7e8", "#54456e"],
+	[0, "place", "root (--by)", "#aaa48c", "#6e6a58"],
+	[17, "mark", "note (unknown or cut stack, compiling)", "#f3f4f6", "#1d2228"],
+].map(([number, word, label, light, dark]) => ({number, word, label, light, dark}));
+
+const POSITIONS = new Map(KINDS.map((kind, at) => [kind.word, at]));
 
 // Why a thread is off the CPU, in the order of the legend: word, label, colour in the light and in the dark, text
 // of the frame. The first that fits holds; "gpu" is any within a CUDA call.
@@ -59,17 +39,15 @@ export const OFF_CPU_REASONS = [
 	["other", "other", "#b5aa97", "#665d4e", /./],
 ].map(([word, label, light, dark, text]) => ({word, label, light, dark, text}));
 
-const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));
-
 // Returns positions in KINDS by frame.
 export function kindsOfFrames(frames) {
-	const kinds = FRAME_KINDS.map(word => NUMBERS.get(word));
+	const positions = new Map(KINDS.map(({number}, at) => [number, at]));
 
-	return frames.kind.map(number => kinds[number] ?? NUMBERS.get("mark"));
+	return frames.kind.map(number => positions.get(number) ?? POSITIONS.get("mark"));
 }
 
 export function kindNamed(word) {
-	return KINDS[NUMBERS.get(word)];
+	return KINDS[POSITIONS.get(word)];
 }
 
 export function isKind(kind, ...words) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The page: state that all views share, and the address that stands for it.
-import {make, makeChoice, refill} from "./dom.js";
+import {make, makeButton, makeChoice, makeSelect, makeSwatch, refill} from "./dom.js";
 import {clip, formatAmount, formatShare, formatTime, plural} from "./format.js";
-import {ROLE_OWN, ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
-import {isKind, kindsOfFrames} from "./kinds.js";
+import {ROLE, ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, getOrMake, unpackBytes, unpackProfile} from "./data.js";
+import {KINDS, isKind, kindsOfFrames} from "./kinds.js";
 import {labelFrames} from "./names.js";
 import {
 	compileSearch,
@@ -21,6 +21,7 @@ import {foldStacks, foldUnnamed, whyNotFolded} from "./own_code.js";
 import {groupStacks, makeGroupings} from "./group.js";
 import {ALL_TIME, clipIntervals, gapsBetween, makeMeasure, sliceRows, sliceSteps} from "./slices.js";
 import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
+import {makeColours} from "./draw.js";
 import {makeDifference} from "./difference.js";
 import {makeFlameView} from "./flame_view.js";
 import {makeTableView} from "./table_view.js";
@@ -37,7 +38,9 @@ const TIME_KINDS = [
 	["call", "CUDA calls", ROW_CALL],
 	["idle", "GPU idle", ROW_IDLE],
 ];
-const FILTERS = ["process", "thread", "device", "stream"];
+const FILTERS = {process: "All processes", thread: "All threads", device: "All devices", stream: "All streams"},
+	NO_FILTER = {process: "", thread: "", device: "", stream: ""};
+const KEYS_OF_ROWS = ["time", "idle", "weight", "widths", "shares", "group"]; // of the state: they choose rows
 const MOST_CHOICES = 10000; // of a filter; links reach further ones
 const TYPING_MS = 120; // a search begins when typing pauses
 const WORKING_MS = 12; // without a pause in which the page can respond
@@ -49,31 +52,25 @@ function byId(id) {
 // Dark or light: as the system says, until the user chooses.
 function startTheme(changed) {
 	const system = matchMedia("(prefers-color-scheme: dark)");
-	let chosen = null;
-
-	try {
-		chosen = localStorage.getItem("profile-theme");
-	} catch {
-		// a page from a file may have no storage: the choice then lasts as long as the
-		// page
-	}
-	const isDark = () => (chosen ? chosen === "dark" : system.matches);
-	const apply = () => {
-		document.documentElement.dataset.theme = isDark() ? "dark" : "light";
-		changed();
+	// a page from a file may have no storage: the choice then lasts as long as the page
+	const withStorage = act => {
+		try {
+			return act(localStorage);
+		} catch {
+			return null;
+		}
 	};
+	let chosen = withStorage(storage => storage.getItem("profile-theme"));
+	const isDark = () => (chosen ? chosen === "dark" : system.matches),
+		apply = () => (document.documentElement.dataset.theme = isDark() ? "dark" : "light");
 
-	system.addEventListener("change", apply);
+	system.addEventListener("change", () => changed(apply()));
 	byId("theme").addEventListener("click", () => {
 		chosen = isDark() ? "light" : "dark";
-		try {
-			localStorage.setItem("profile-theme", chosen);
-		} catch {
-			// storage may be missing, as above
-		}
-		apply();
+		withStorage(storage => storage.setItem("profile-theme", chosen));
+		changed(apply());
 	});
-	document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+	apply();
 	return isDark;
 }
 
@@ -83,51 +80,42 @@ function startApp(profile) {
 	const views = {},
 		element = byId("content");
 	// --weight: all rows have the weight in place of time
-	const fixedWeight = profile.facts.has("weight")
-		? {
-				title: profile.facts.get("weight"),
-				unit: profile.facts.get("weight unit"),
-				note: profile.facts.get("weight note"),
-			}
-		: null;
+	const factOf = name => profile.facts.get(name),
+		[title, unit, note] = ["weight", "weight unit", "weight note"].map(factOf),
+		fixedWeight = profile.facts.has("weight") ? {title, unit, note} : null;
 	const kindsPresent = TIME_KINDS.filter(([, , row]) => profile.rows.kind.includes(row));
 	const groupings = makeGroupings(profile),
 		works = worksOfFrames(profile.frames),
 		kinds = kindsOfFrames(profile.frames),
 		busyOf = new Map(); // by device, of the whole run
-	const whole = {stacks: profile.stacks, tree: makeTree(profile.stacks), of: null};
+	const withTree = made => ({...made, tree: makeTree(made.stacks)});
+	const whole = withTree({stacks: profile.stacks, of: null});
 	let folded = null, // the same with others' code folded, once it is wanted
 		chosen = profile.rows, // those of the time that is chosen
 		grouped = null, // {key, shown}: the last that were
 		wholeBySteps = null, // its rows, once they are wanted
 		weights = null,
 		sums = null;
-	const fold = () => {
-		if (!folded) {
-			folded = foldStacks(profile.frames, profile.stacks);
-			folded.tree = makeTree(folded.stacks);
-		}
-		return folded;
-	};
+	const fold = () => (folded ??= withTree(foldStacks(profile.frames, profile.stacks)));
 	const whyNotMine = whyNotFolded(profile, fold);
 	const shownTree = () => (app.state.my !== "" && whyNotMine === "" ? fold() : whole);
-	const shownWith = profile.facts.get("shown") ?? "";
+	const shownWith = factOf("shown") ?? "";
 	const content = contentOf(profile, document.querySelector("script.timeline") !== null);
 	const {steps} = profile,
 		steady = [steps.start[steps.warmUp] ?? 0, steps.start.at(-1) ?? 0],
-		shownRange = [profile.facts.get("shown from ns") ?? 0, profile.facts.get("shown to ns") ?? 0];
+		length = steady[1] - steady[0],
+		shownRange = [factOf("shown from ns") ?? 0, factOf("shown to ns") ?? 0];
 
 	// the steady part, GPU time and own code, where there are such
-	if (content.timeline && !fixedWeight && steady[1] > steady[0] && (steady[0] > shownRange[0] || steady[1] < shownRange[1]))
+	if (content.timeline && !fixedWeight && length > 0 && (steady[0] > shownRange[0] || steady[1] < shownRange[1]))
 		DEFAULTS.time = formatRange(...steady);
 	if (DEFAULTS.time !== "")
-		DEFAULTS.window = formatRange(Math.max(steady[0] - (steady[1] - steady[0]) / 20, 0), steady[1] + (steady[1] - steady[0]) / 20);
+		DEFAULTS.window = formatRange(Math.max(steady[0] - length / 20, 0), steady[1] + length / 20);
 	if (content.gpu && kindsPresent.length > 1) DEFAULTS.kind = "gpu";
 	if (whyNotMine === "") DEFAULTS.my = "1";
 	if (fixedWeight) DEFAULTS.view = "flame";
 	// without kernels, functions are what there is to see
-	if (!content.kernels || (!profile.facts.has("weight") && !(profile.facts.get("gpu ns") > 0)))
-		DEFAULTS.table = "functions";
+	if (!content.kernels || (!fixedWeight && !(factOf("gpu ns") > 0))) DEFAULTS.table = "functions";
 	const app = {
 		profile,
 		content, // what of it there is: views and tables without are left out
@@ -157,17 +145,16 @@ function startApp(profile) {
 		isPart: /^-([cg]pu-only|-(time|process|thread|device|stream|kernel) )/.test(shownWith),
 		isPartOfTime: /^(-[cg]pu-only )?--time /.test(shownWith),
 		isDark: null,
+		colours: null, // of frames
 		colour: kind => (app.isDark() ? kind.dark : kind.light),
 		frameOf: text => (/^\d+$/.test(text) && +text < profile.frames.count ? +text : 0),
 		spinning: profile.frames.name.indexOf("[spinning for GPU]"),
 		sums: () =>
 			(sums ??= sumFrames(app.tree, app.weights, profile.frames.count, app.spinning)),
 		countBoxes(frame) {
-			let count = 0;
+			const {total} = app.weights;
 
-			for (let i = 1; i < app.tree.count; i++)
-				count += app.tree.frame[i] === frame && app.weights.total[i] > 0 ? 1 : 0;
-			return count;
+			return app.tree.frame.reduce((count, own, i) => count + (own === frame && total[i] > 0), 0);
 		},
 		// Maps a stack of the profile to its number in the tree that is shown without groups.
 		stackOf: stack => shownTree().of?.[stack] ?? stack,
@@ -177,13 +164,9 @@ function startApp(profile) {
 		profileOf(rows) {
 			const {stacks, of, tree} = shownTree();
 
-			return {
-				...profile,
-				stacks,
-				tree,
-				rows: of ? {...rows, stack: Uint32Array.from(rows.stack, i => of[i])} : rows,
-			};
+			return {...profile, stacks, tree, rows: of ? {...rows, stack: Uint32Array.from(rows.stack, i => of[i])} : rows};
 		},
+		openTable: (table, more = {}) => app.set({view: "tables", table, sort: "", ...more}),
 		toggleMine() {
 			if (whyNotMine === "")
 				app.set({my: app.state.my === "" ? "1" : "", zoom: "", pick: "", frame: ""});
@@ -203,53 +186,33 @@ function startApp(profile) {
 		// Sums up GPU work by what launched it: with own code, by its innermost function.
 		launchSites(passes) {
 			const isOwn = frame =>
-				profile.frames.role[frame] === ROLE_OWN && isKind(app.kinds[frame], "native", "python", "jit");
+				profile.frames.role[frame] === ROLE.OWN && isKind(app.kinds[frame], "native", "python", "jit");
 
 			return app.state.my === ""
 				? tableLaunchSites(app.shown, passes)
 				: tableInnermost(app.shown, app.tree, passes, isOwn, app.shown.stacks.site);
 		},
 		devices: () => [...lanesByDevice(app.timeline).keys()],
+		makeSwatch: frame => makeSwatch(app.colour(KINDS[kinds[frame]]), KINDS[kinds[frame]].label),
 		makeMineButton: () =>
-			make(
-				"div",
-				{class: "group", role: "group", "aria-label": "Whose code"},
-				make("button", {
-					type: "button",
-					text: "My code",
-					title: whyNotMine || "Fold others' code into its packages, as --my-code does (o)",
-					disabled: whyNotMine !== "",
-					"aria-pressed": String(shownTree() !== whole),
-					on: {click: app.toggleMine},
-				}),
-			),
+			makeButton("My code", app.toggleMine, {
+				title: whyNotMine || "Fold others' code into its packages, as --my-code does (o)",
+				disabled: whyNotMine !== "",
+				"aria-pressed": String(shownTree() !== whole),
+			}),
 		// Explains why nothing passes the filter.
 		whyNothing() {
 			if (profile.rows.count === 0)
-				return app.isPart
-					? `Nothing matches what is shown: ${clip(shownWith, 200)}`
-					: "The profile is empty.";
+				return app.isPart ? `Nothing matches what is shown: ${clip(shownWith, 200)}` : "The profile is empty.";
 			if (!app.timeline && (app.state.time + app.state.idle !== "" || app.state.group === "step")) return app.timelineStatus;
-			return app.weight
-				? "Nothing that was measured passes the filter."
-				: "No time passes the filter.";
+			return app.weight ? "Nothing that was measured passes the filter." : "No time passes the filter.";
 		},
 		// Summarises what a device did in the whole run, by its label.
 		busyOf(device) {
-			const {timeline} = app;
+			const {spans, runFrom, runTo} = app.timeline,
+				lanes = () => lanesByDevice(app.timeline).get(device) ?? [];
 
-			if (!busyOf.has(device))
-				busyOf.set(
-					device,
-					sumBusy(
-						timeline.spans,
-						lanesByDevice(timeline).get(device) ?? [],
-						timeline.runFrom,
-						timeline.runTo,
-						app.workOf,
-					),
-				);
-			return busyOf.get(device);
+			return getOrMake(busyOf, device, () => sumBusy(spans, lanes(), runFrom, runTo, app.workOf));
 		},
 		takeTimeline(timeline, status) {
 			app.timeline = timeline;
@@ -290,120 +253,56 @@ function startApp(profile) {
 			));
 	}
 
-	const weightSelect = make(
-		"select",
-		{
-			id: "weight",
-			"aria-label": "Draw stacks by",
-			hidden: profile.weights.length === 0,
-			on: {
-				change: event =>
-					app.set({
-						...(event.target.value === "" ? {kind: DEFAULTS.kind, time: DEFAULTS.time, idle: ""} : WHOLE),
-						weight: event.target.value,
-						zoom: "",
-						pick: "",
-					}),
+	const selects = {
+		weight: makeSelect(
+			"Draw stacks by",
+			[["", "By time"], ...profile.weights.map(({title}) => [title, `By ${clip(title, 80)}`])],
+			weight => {
+				const time = weight === "" ? {kind: DEFAULTS.kind, time: DEFAULTS.time, idle: ""} : WHOLE;
+
+				app.set({...time, weight, zoom: "", pick: ""});
 			},
-		},
-		make("option", {value: "", text: "By time"}),
-		...profile.weights.map(({title}) =>
-			make("option", {value: title, text: `By ${clip(title, 80)}`}),
+			{id: "weight", hidden: profile.weights.length === 0},
 		),
-	);
+		group: makeSelect(
+			"Group by",
+			[["", "No groups"], ...Object.entries(groupings).map(([word, {label}]) => [word, `Group by ${label}`])],
+			group => app.set({group, zoom: "", pick: ""}),
+			{id: "group", hidden: Object.keys(groupings).length === 0},
+		),
+	};
 
-	function fillWeights() {
-		weightSelect.value = app.weight && !fixedWeight ? app.weight.title : "";
-		groupSelect.value = app.state.group;
-		for (const select of [weightSelect, groupSelect]) select.classList.toggle("set", select.value !== "");
-	}
-
-	const groupSelect = make(
-		"select",
-		{
-			id: "group",
-			"aria-label": "Group by",
-			hidden: Object.keys(groupings).length === 0,
-			on: {change: event => app.set({group: event.target.value, zoom: "", pick: ""})},
-		},
-		make("option", {value: "", text: "No groups"}),
-		...Object.entries(groupings).map(([value, {label}]) => make("option", {value, text: `Group by ${label}`})),
-	);
-
-	// By filter: its values and their labels.
-	function listChoices() {
+	// Returns the values of a filter, with their labels.
+	function listChoices(filter) {
 		const {places} = profile,
 			names = placeNames(profile),
-			labels = deviceLabels(profile);
-		const choices = {
-			process: new Map(),
-			thread: new Map(),
-			device: new Map(),
-			stream: new Map(),
-		};
+			devices = deviceLabels(profile),
+			choices = new Map();
+		const choiceAt = {
+			process: (i, process) => process >= 0 && [String(process), names.process(process)],
+			thread: (i, process, thread) => thread >= 0 && [`${process}.${thread}`, names.thread(process, thread)],
+			device: i => devices[i] && [devices[i], devices[i]],
+			stream: (i, process, thread, stream) => stream >= 0 && [String(stream), `stream ${stream}`],
+		}[filter];
 
 		for (let i = 0; i < places.count; i++) {
-			const process = places.process[i],
-				thread = places.thread[i];
+			const [value, label] = choiceAt(i, places.process[i], places.thread[i], places.stream[i]) || [];
 
-			if (process >= 0) choices.process.set(String(process), names.process(process));
-			if (thread >= 0)
-				choices.thread.set(`${process}.${thread}`, names.thread(process, thread));
-			if (labels[i]) choices.device.set(labels[i], labels[i]);
-			if (places.stream[i] >= 0)
-				choices.stream.set(String(places.stream[i]), `stream ${places.stream[i]}`);
+			if (label !== undefined) choices.set(value, clip(label, 80));
 		}
-		return choices;
+		return [...choices].sort(([, a], [, b]) => a.localeCompare(b, "en", {numeric: true})).slice(0, MOST_CHOICES);
 	}
 
-	const choices = listChoices();
-	const selects = FILTERS.map(filter => {
-		const all = {
-			process: "All processes",
-			thread: "All threads",
-			device: "All devices",
-			stream: "All streams",
-		}[filter];
-		const sorted = [...choices[filter]].sort(([, a], [, b]) =>
-			a.localeCompare(b, "en", {numeric: true}),
-		);
-
-		return make(
-			"select",
-			{
-				"aria-label": `Filter by ${filter}`,
-				hidden: sorted.length < 2,
-				on: {change: event => app.set({[filter]: event.target.value})},
-			},
-			make("option", {value: "", text: all}),
-			...sorted.slice(0, MOST_CHOICES).map(([value, label]) => make("option", {value, text: clip(label, 80)})),
-		);
-	});
-
+	for (const [filter, all] of Object.entries(FILTERS))
+		selects[filter] = makeSelect(`Filter by ${filter}`, [["", all], ...listChoices(filter)], value => app.set({[filter]: value}));
 	const timeChips = make("span", {class: "chips"});
 
 	byId("places").append(
-		weightSelect,
-		groupSelect,
-		...selects,
+		...Object.values(selects),
 		timeChips,
-		make("button", {
-			type: "button",
+		makeButton("No filter ✕", () => app.set({...NO_FILTER, kind: DEFAULTS.kind, time: DEFAULTS.time, idle: ""}), {
 			id: "no-filter",
-			text: "No filter ✕",
 			hidden: true,
-			on: {
-				click: () =>
-					app.set({
-						process: "",
-						thread: "",
-						device: "",
-						stream: "",
-						kind: DEFAULTS.kind,
-						time: DEFAULTS.time,
-						idle: "",
-					}),
-			},
 		}),
 	);
 
@@ -413,39 +312,23 @@ function startApp(profile) {
 			range = parseRange(state.time),
 			chips = [];
 
-		if (range && state.time === DEFAULTS.time)
-			chips.push([
-				app.timeline
-					? `steady part: ${formatTime(range[1] - range[0])}, ${plural(steps.start.length - 1 - steps.warmUp, "step")} ✕`
-					: "whole run, until the timeline is read",
-				"Show the whole run",
-				{time: ""},
-			]);
-		else if (range)
-			chips.push([
-				`${formatTime(range[1] - range[0])} from ${formatTime(range[0])} on ✕`,
-				"Show the whole run",
-				{time: ""},
-			]);
-		else if (DEFAULTS.time !== "" && !app.weight)
+		if (range) {
+			const length = formatTime(range[1] - range[0]),
+				isSteady = state.time === DEFAULTS.time;
+			const text = !isSteady
+				? `${length} from ${formatTime(range[0])} on ✕`
+				: app.timeline
+					? `steady part: ${length}, ${plural(steps.start.length - 1 - steps.warmUp, "step")} ✕`
+					: "whole run, until the timeline is read";
+
+			chips.push([text, "Show the whole run", {time: ""}]);
+		} else if (DEFAULTS.time !== "" && !app.weight)
 			chips.push(["whole run", "Show the steady part alone", {time: DEFAULTS.time}]);
 		if (state.idle !== "")
-			chips.push([
-				`while ${clip(state.idle, 40)} was idle ✕`,
-				"Show busy times, too",
-				{idle: ""},
-			]);
+			chips.push([`while ${clip(state.idle, 40)} was idle ✕`, "Show busy times, too", {idle: ""}]);
 		refill(
 			timeChips,
-			...chips.map(([text, title, changes]) =>
-				make("button", {
-					type: "button",
-					class: "chip set",
-					text,
-					title,
-					on: {click: () => app.set(changes)},
-				}),
-			),
+			...chips.map(([text, title, changes]) => makeButton(text, () => app.set(changes), {class: "chip set", title})),
 		);
 	}
 
@@ -480,20 +363,19 @@ function startApp(profile) {
 	}
 
 	function fillFilters() {
-		FILTERS.forEach((filter, i) => {
-			const select = selects[i],
-				value = app.state[filter];
+		for (const [key, select] of Object.entries(selects)) {
+			const value = key === "weight" ? (fixedWeight ? "" : (app.weight?.title ?? "")) : app.state[key];
 
 			// a link may ask for an unknown value: show it, so that it can be removed
-			if (value !== "" && ![...select.options].some(option => option.value === value))
+			if (![...select.options].some(option => option.value === value))
 				select.append(make("option", {value, text: clip(value, 80)}));
 			select.value = value;
 			select.classList.toggle("set", value !== "");
-			select.hidden = select.options.length < 3 && value === "";
-		});
+			if (key in FILTERS) select.hidden = select.options.length < 3 && value === "";
+		}
 		fillTimeChips();
 		sayWhatIsLeftOut();
-		byId("no-filter").hidden = [...FILTERS, "time", "idle"].every(
+		byId("no-filter").hidden = [...Object.keys(FILTERS), "time", "idle"].every(
 			filter => [DEFAULTS[filter], ""].includes(app.state[filter]),
 		);
 	}
@@ -511,18 +393,9 @@ function startApp(profile) {
 	}
 
 	function fillViews() {
-		refill(
-			byId("views"),
-			...makeChoice(
-				Object.entries(views).map(([key, {label}], i) => [
-					key,
-					label,
-					`${label} (${i + 1})`,
-				]),
-				app.state.view,
-				view => app.set({view}),
-			),
-		);
+		const choices = Object.entries(views).map(([key, {label}], i) => [key, label, `${label} (${i + 1})`]);
+
+		refill(byId("views"), ...makeChoice(choices, app.state.view, view => app.set({view})));
 	}
 
 	// Returns the profile with the chosen rows, grouped. The rows of the whole run come first, so that a time has its nodes.
@@ -563,7 +436,7 @@ function startApp(profile) {
 		const {timeline} = app,
 			isIdle = state.idle !== "",
 			isWhole = state.time === "" && !isIdle,
-			isByStep = state.group === "step";
+			isByStep = state.group === "step" && !app.weight;
 
 		if (app.difference) return app.difference.rowsFor(state);
 		if (app.weight && !fixedWeight) return app.weight.rows;
@@ -587,35 +460,20 @@ function startApp(profile) {
 			old = app.state;
 
 		if (profile.frames.count === 0) state.frame = "";
-
 		if (!views[state.view]) state.view = DEFAULTS.view;
 		if (!Object.hasOwn(groupings, state.group)) state.group = "";
 		app.state = state;
 		app.weight =
 			fixedWeight ?? profile.weights.find(({title}) => title === state.weight) ?? null;
-		const kinds = TIME_KINDS.filter(
-			([kind]) => state.kind === "all" || kind === state.kind,
-		).map(([, , row]) => row);
+		const kinds = TIME_KINDS.filter(([kind]) => ["all", kind].includes(state.kind)).map(([, , row]) => row);
 		const filterKey = JSON.stringify([
-			state.kind,
-			state.my,
-			state.group,
-			state.time,
-			state.idle,
 			app.weight?.title,
 			app.timeline !== null,
-			state.widths,
-			state.shares,
-			...FILTERS.map(filter => state[filter]),
+			...["kind", "my", ...KEYS_OF_ROWS, ...Object.keys(FILTERS)].map(key => state[key]),
 		]);
 
 		if (filterKey !== app.filterKey) {
-			if (
-				!old ||
-				!app.filterKey ||
-				["time", "idle", "weight", "widths", "shares", "group"].some(key => old[key] !== state[key])
-			)
-				chosen = chooseRows(state);
+			if (!old || !app.filterKey || KEYS_OF_ROWS.some(key => old[key] !== state[key])) chosen = chooseRows(state);
 			app.shown = state.group === "" ? app.profileOf(chosen) : groupChosen(state.group);
 			app.tree = app.shown.tree;
 			app.filterKey = filterKey;
@@ -630,14 +488,13 @@ function startApp(profile) {
 		app.difference?.update();
 		fillViews();
 		fillKinds();
-		fillWeights();
 		fillFilters();
 		fillMatched();
 		if (!old || old.view !== state.view) {
 			if (old) views[old.view].leave?.();
 			element.replaceChildren(views[state.view].element);
 		}
-		views[state.view].update();
+		views[state.view].update?.();
 		// the element that had the focus may be gone
 		if (old && old.view !== state.view && document.activeElement === document.body)
 			element.focus({preventScroll: true});
@@ -666,34 +523,33 @@ function startApp(profile) {
 	});
 
 	function key(event) {
-		const inText =
-			event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+		const {target} = event;
 
 		if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
-		if (inText) {
-			if (event.key === "Escape" && event.target === byId("search")) {
-				clearTimeout(typing);
-				app.set({q: ""}, true);
-				event.target.blur();
-			} else if (event.key === "Enter" && event.target === byId("search")) {
-				clearTimeout(typing);
-				app.set({q: event.target.value}, true);
-				event.target.blur();
-			}
-			return;
+		if (target === byId("search") && ["Escape", "Enter"].includes(event.key)) {
+			clearTimeout(typing);
+			app.set({q: event.key === "Enter" ? target.value : ""}, true);
+			target.blur();
 		}
+		if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
 		// a focused button keeps its keys
-		if (event.target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key)) return;
-		const view = Object.keys(views)[Number(event.key) - 1];
+		if (target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key)) return;
+		const view = Object.keys(views)[Number(event.key) - 1],
+			actions = views[app.state.view].keys?.(event) ?? {};
 
 		if (event.key === "/") byId("search").focus();
 		else if (event.key === "?") showHelp();
 		else if (/^[1-9]$/.test(event.key) && view) app.set({view});
-		else if (!views[app.state.view].key(event)) return;
+		else if (Object.hasOwn(actions, event.key)) actions[event.key]();
+		else return;
 		event.preventDefault();
 	}
 
-	app.isDark = startTheme(() => views[app.state.view].recolour());
+	app.isDark = startTheme(() => {
+		app.colours.clear();
+		views[app.state.view].recolour?.();
+	});
+	app.colours = makeColours(app);
 	app.difference = profile.difference ? makeDifference(app) : null;
 	if (app.difference) byId("places").before(app.difference.bar);
 	views.overview = {label: "Overview", ...makeOverview(app)};

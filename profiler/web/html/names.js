@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Labels of frames, which tell them apart in little room.
+import {getOrMake} from "./data.js";
 import {KINDS} from "./kinds.js";
 
 const LONGEST_NAME = 400; // no box has room for more
@@ -166,10 +167,7 @@ const MOST_TOLD_APART = 200; // names with one label; more keep their names
 function sameLabels(frames, labels, chosen) {
 	const by = new Map();
 
-	for (const i of chosen) {
-		if (!by.has(labels[i])) by.set(labels[i], []);
-		by.get(labels[i]).push(i);
-	}
+	for (const i of chosen) getOrMake(by, labels[i], () => []).push(i);
 	return [...by.values()].filter(list => list.some(i => frames.name[i] !== frames.name[list[0]]));
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Shows what the profile says first: the verdict, what GPUs did, and what took most. Each part leads to a
 // view that is filtered for it.
-import {make, refill} from "./dom.js";
+import {make, makeButton, makeSwatch, refill} from "./dom.js";
 import {clip, formatCount, formatShare, formatTime, plural} from "./format.js";
 import {ROW_CPU, ROW_GPU} from "./data.js";
-import {KINDS, isKind, kindNamed} from "./kinds.js";
+import {isKind, kindNamed} from "./kinds.js";
 import {DEFAULTS, formatRange, parseRange} from "./state.js";
 import {rowsThatPass} from "./tree.js";
 import {sumTime, tableGpuWork, tableInnermost, tableOnCpu} from "./tables.js";
@@ -35,19 +35,27 @@ export function makeOverview(app) {
 		{frames} = profile;
 	const element = make("section", {class: "view overview", "aria-label": "Overview", tabindex: "0"});
 	const strips = make("div", {class: "strips"});
+	const goToTime = (from, to) => app.set({view: "timeline", window: formatRange(Math.max(from, 0), to)});
+	const makeLink = (text, act, title = null, name = "link") => makeButton(text, act, {title, class: name});
+	const sayShare = (ns, permille) => `${formatTime(ns)} · ${(permille / 10).toFixed(1)} %`;
 	let shownKey = "";
+
+	// Makes a part of the view: its title, and a list with the parts of each item.
+	function makePart(title, name, items, bar = null) {
+		const list = items.map(parts => make("li", {}, ...parts));
+
+		return make("section", {}, make("h3", {}, title), bar, make("ol", {class: name}, ...list));
+	}
 
 	// ---- the verdict ----
 
 	// Leads to where a finding is: to its time.
 	function goTo({Finding: kind, From: from, To: to}) {
-		const range = formatRange(from, to);
-
-		if (kind === "kernel") app.set({view: "tables", table: "kernels", sort: ""});
-		else if (kind === "launch_site") app.set({view: "tables", table: "sites", sort: ""});
+		if (kind === "kernel") app.openTable("kernels");
+		else if (kind === "launch_site") app.openTable("sites");
 		else if (!app.content.timeline || !(to > from)) app.set({view: "flame"});
-		else if (kind === "start_up") app.set({view: "flame", kind: "all", time: range});
-		else app.set({view: "timeline", window: range});
+		else if (kind === "start_up") app.set({view: "flame", kind: "all", time: formatRange(from, to)});
+		else goToTime(from, to);
 	}
 
 	function makeVerdict() {
@@ -56,29 +64,19 @@ export function makeOverview(app) {
 			[certainty, next].filter(text => text !== "").join("; next: ");
 
 		if (!verdict) return null;
+		const list = others.slice(0, app.difference ? Infinity : FINDINGS).map(finding => {
+			const text = finding.Claim;
+
+			return finding.To > finding.From
+				? makeLink(text, () => goTo(finding), title(finding))
+				: make("span", {text, title: title(finding)});
+		});
+
 		return make(
 			"section",
 			{id: "findings"},
 			make("h2", {text: verdict.Claim, title: title(verdict)}),
-			make(
-				"ul",
-				{},
-				...others.slice(0, app.difference ? Infinity : FINDINGS).map(finding =>
-					make(
-						"li",
-						{},
-						finding.To > finding.From
-							? make("button", {
-									type: "button",
-									class: "link",
-									text: finding.Claim,
-									title: title(finding),
-									on: {click: () => goTo(finding)},
-								})
-							: make("span", {text: finding.Claim, title: title(finding)}),
-					),
-				),
-			),
+			make("ul", {}, ...list.map(item => make("li", {}, item))),
 		);
 	}
 
@@ -90,55 +88,31 @@ export function makeOverview(app) {
 			present = uses.filter(use => use[part] > 0),
 			bar = make("div", {class: "use-bar", "aria-hidden": "true"}),
 			all = present.reduce((sum, use) => sum + use[part], 0);
-		const swatch = (element, i) => {
-			const word = USE_KINDS[present[i].Use],
+		const swatch = (use, i) => {
+			const word = USE_KINDS[use.Use],
 				colour = app.colour(kindNamed(word ?? "idle"));
 
 			// what is idle differs in density
-			element.style.background = word
-				? colour
-				: `repeating-linear-gradient(${45 + 45 * i}deg, ${colour} 0 ${2 + (i % 3)}px, var(--page) ${2 + (i % 3)}px ${5 + (i % 3)}px)`;
-			return element;
+			return makeSwatch(
+				word
+					? colour
+					: `repeating-linear-gradient(${45 + 45 * i}deg, ${colour} 0 ${2 + (i % 3)}px, var(--page) ${2 + (i % 3)}px ${5 + (i % 3)}px)`,
+			);
 		};
 
-		bar.append(
-			...present.map((use, i) => {
-				const piece = swatch(make("i"), i);
-
-				piece.style.flexGrow = use[part] / all;
-				return piece;
-			}),
-		);
-		return make(
-			"section",
-			{},
-			make("h3", {text: `What ${device} did, ${isSteady ? "in the steady part" : "in the whole run"}`}),
-			bar,
-			make(
-				"ul",
-				{class: "uses"},
-				...present.map((use, i) =>
-					make(
-						"li",
-						{},
-						swatch(make("i"), i),
-						make("button", {
-							type: "button",
-							class: "link",
-							text: use["What the GPU did"],
-							on: {
-								click: () =>
-									app.set(
-										USE_KINDS[use.Use]
-											? {view: "flame", kind: "gpu", device}
-											: {view: "tables", table: "idle_causes", sort: ""},
-									),
-							},
-						}),
-						make("span", {text: `${formatTime(use[part])} · ${(use[share] / 10).toFixed(1)} %`}),
-					),
+		bar.append(...present.map(swatch));
+		present.forEach((use, i) => (bar.children[i].style.flexGrow = use[part] / all));
+		return makePart(
+			`What ${device} did, ${isSteady ? "in the steady part" : "in the whole run"}`,
+			"uses",
+			present.map((use, i) => [
+				swatch(use, i),
+				makeLink(use["What the GPU did"], () =>
+					USE_KINDS[use.Use] ? app.set({view: "flame", kind: "gpu", device}) : app.openTable("idle_causes"),
 				),
-			),
+				make("span", {text: sayShare(use[part], use[share])}),
+			]),
+			bar,
 		);
 	}
 
@@ -151,10 +125,7 @@ export function makeOverview(app) {
 			isSteady = app.state.time !== "";
 
 		if (isOtherTime()) return [];
-
-		return devices.map(device =>
-			makeUse(device, rows.filter(row => row.GPU === device), isSteady),
-		);
+		return devices.map(device => makeUse(device, rows.filter(row => row.GPU === device), isSteady));
 	}
 
 	// ---- strips: how busy each GPU was, with steps ----
@@ -187,20 +158,14 @@ export function makeOverview(app) {
 		}
 		const [from, to] = parseRange(app.state.time) ?? [app.timeline.runFrom, app.timeline.runTo],
 			devices = app.devices().slice(0, STRIPS);
-		const canvases = devices.map(device =>
-			make("canvas", {
-				title: "Show this in the timeline",
-				"aria-label": `How busy ${device} was`,
-				role: "img",
-				on: {
-					click: event => {
-						const at = from + ((to - from) * event.offsetX) / event.target.clientWidth,
-							half = (to - from) / 20;
+		const click = event => {
+			const at = from + ((to - from) * event.offsetX) / event.target.clientWidth,
+				half = (to - from) / 20;
 
-						app.set({view: "timeline", window: formatRange(Math.max(at - half, 0), at + half)});
-					},
-				},
-			}),
+			goToTime(at - half, at + half);
+		};
+		const canvases = devices.map(device =>
+			make("canvas", {title: "Show this in the timeline", "aria-label": `How busy ${device} was`, role: "img", on: {click}}),
 		);
 
 		strips.replaceChildren(
@@ -228,49 +193,26 @@ export function makeOverview(app) {
 	function makeList(title, table, rows, whole, hint, kind = app.state.kind) {
 		if (rows.length === 0) return null;
 		rows.sort((a, b) => b.ns - a.ns);
-		return make(
-			"section",
-			{},
-			make(
-				"h3",
-				{},
-				make("button", {
-					type: "button",
-					class: "link",
-					text: title,
-					title: `${hint}; all of them`,
-					on: {click: () => app.set({view: "tables", table, kind, sort: ""})},
+		return makePart(
+			makeLink(title, () => app.openTable(table, {kind}), `${hint}; all of them`),
+			"top",
+			rows.slice(0, ROWS).map(({frame, ns, operations, name, act, text, colour = ""}) => [
+				app.makeSwatch(frame),
+				makeLink(
+					clip(name ?? app.labels[frame], 200).replace(/^\[GPU_Kernel\](?=.)/, ""),
+					act ?? (() => app.openFrame(frame, kind)),
+					name ?? `${clip(frames.name[frame], 1000)}\nIts callers and callees`,
+					"link name",
+				),
+				make("span", {
+					text: text ?? `${app.amount(ns)} · ${formatShare(ns, whole)}`,
+					title: operations > 0 ? plural(operations, "operation") : null,
 				}),
-			),
-			make(
-				"ol",
-				{class: "top"},
-				...rows.slice(0, ROWS).map(({frame, ns, operations, name, act, text, colour = ""}) => {
-					const bar = make("b", {"aria-hidden": "true"}),
-						swatch = make("i", {title: KINDS[app.kinds[frame]].label});
-
-					bar.style.width = `calc((100% - 18px) * ${whole > 0 ? ns / whole : 0})`;
-					bar.style.backgroundColor = colour;
-					swatch.style.backgroundColor = app.colour(KINDS[app.kinds[frame]]);
-					return make(
-						"li",
-						{},
-						swatch,
-						make("button", {
-							type: "button",
-							class: "link name",
-							text: clip(name ?? app.labels[frame], 200).replace(/^\[GPU_Kernel\](?=.)/, ""),
-							title: name ?? `${clip(frames.name[frame], 1000)}\nIts callers and callees`,
-							on: {click: act ?? (() => app.openFrame(frame, kind))},
-						}),
-						make("span", {
-							text: text ?? `${app.amount(ns)} · ${formatShare(ns, whole)}`,
-							title: operations > 0 ? plural(operations, "operation") : null,
-						}),
-						bar,
-					);
+				make("b", {
+					"aria-hidden": "true",
+					style: {width: `calc((100% - 18px) * ${whole > 0 ? ns / whole : 0})`, background: colour},
 				}),
-			),
+			]),
 		);
 	}
 
@@ -323,33 +265,20 @@ export function makeOverview(app) {
 		if (rows.length === 0 || isOtherTime()) return null;
 		const part = DEFAULTS.time === "" ? "from their first work to their last" : "in the steady part";
 		// a reason is spread over gaps that have others, too: then the longest gap is no place to look
-		const placeOf = ({At: at, Longest: longest, Time: ns, Gaps: gaps}) =>
-			gaps > 0 && longest <= ns
-				? {view: "timeline", window: formatRange(Math.max(at - 2 * longest, 0), at + 3 * longest)}
-				: {view: "tables", table: "idle_causes", sort: ""};
+		const goToGaps = ({At: at, Longest: longest, Time: ns, Gaps: gaps}) =>
+			gaps > 0 && longest <= ns ? goToTime(at - 2 * longest, at + 3 * longest) : app.openTable("idle_causes");
 
-		return make(
-			"section",
-			{},
-			make("h3", {text: `Why GPUs were idle, ${part}`}),
-			make(
-				"ol",
-				{class: "top"},
-				...rows.map(row =>
-					make(
-						"li",
-						{},
-						make("button", {
-							type: "button",
-							class: "link",
-							text: `${row.Cause.replaceAll("_", " ")}${row.Function ? `: ${clip(row.Function, 160)}` : ""}`,
-							title: `${plural(row.Gaps, "gap")}, the longest ${formatTime(row.Longest)}: in the timeline`,
-							on: {click: () => app.set(placeOf(row))},
-						}),
-						make("span", {text: `${formatTime(row.Time)} · ${(row.Share / 10).toFixed(1)} %`}),
-					),
+		return makePart(
+			`Why GPUs were idle, ${part}`,
+			"top",
+			rows.map(row => [
+				makeLink(
+					`${row.Cause.replaceAll("_", " ")}${row.Function ? `: ${clip(row.Function, 160)}` : ""}`,
+					() => goToGaps(row),
+					`${plural(row.Gaps, "gap")}, the longest ${formatTime(row.Longest)}: in the timeline`,
 				),
-			),
+				make("span", {text: sayShare(row.Time, row.Share)}),
+			]),
 		);
 	}
 
@@ -360,12 +289,10 @@ export function makeOverview(app) {
 		return make(
 			"p",
 			{class: "faint"},
-			make("button", {
-				type: "button",
-				class: "link",
-				text: count === 0 ? "Complete: nothing was lost." : `Lost or incomplete: ${profile.losses.map(([what, n]) => `${formatCount(n)} ${what}`).join("; ")}`,
-				on: {click: () => app.set({view: "about"})},
-			}),
+			makeLink(
+				count === 0 ? "Complete: nothing was lost." : `Lost or incomplete: ${profile.losses.map(([what, n]) => `${formatCount(n)} ${what}`).join("; ")}`,
+				() => app.set({view: "about"}),
+			),
 		);
 	}
 
@@ -395,7 +322,6 @@ export function makeOverview(app) {
 	return {
 		element,
 		update,
-		key: () => false,
 		recolour() {
 			shownKey = "";
 			update();

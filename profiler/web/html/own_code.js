@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Folds library code: runs of functions without a name into their library, and all of it into its packages, as --my-code does:
 // profiler/shape/view.h has the rules of that.
-import {
-	FIGURE_FRAME,
-	ROLE_CALLERS,
-	ROLE_FOLDED,
-	ROLE_KERNEL_MODE,
-	ROLE_OWN,
-	ROLE_PACKAGE,
-	ROLE_PLUMBING,
-	addFrames,
-} from "./data.js";
+import {FIGURE, ROLE, addFrames, getOrMake} from "./data.js";
 
 const RUN_MAX = 8; // VIEW_RUN_MAX
 
@@ -69,7 +60,7 @@ function parseUnnamed({name, module, role}, i) {
 		offset = name[i].slice(file.length + 1, -1),
 		hidden = /^(lib\w{1,80})_static_([0-9a-f]{40})$/.exec(name[i]); // of CUDA's static libraries
 
-	if (![ROLE_PACKAGE, ROLE_PLUMBING].includes(role[i])) return null;
+	if (![ROLE.PACKAGE, ROLE.PLUMBING].includes(role[i])) return null;
 	if (hidden) return [`[${hidden[1]}]`, hidden[2].slice(0, 8)];
 	if (file === "" || name[i] !== `[${file}${offset}]` || !/^(?:\+0x[0-9a-f]+)?$/.test(offset)) return null;
 	return [`[${file}]`, offset];
@@ -86,8 +77,7 @@ function librariesOf(frames) {
 			key = [name, ...columns.map(column => frames[column][i])].join("\n");
 
 		if (name === "") continue;
-		if (!parts.has(key)) parts.set(key, {name, list: []});
-		parts.get(key).list.push([i, offset]);
+		getOrMake(parts, key, () => ({name, list: []})).list.push([i, offset]);
 	}
 	const isNew = ({list}) => list.every(([, offset]) => offset !== ""),
 		added = [...parts.values()].filter(isNew).map(({name}) => name);
@@ -136,7 +126,7 @@ export function foldUnnamed(profile) {
 
 	for (const {columns, rows} of figures)
 		columns.forEach(({kind}, at) => {
-			for (const row of kind === FIGURE_FRAME ? rows : []) row[at] = frameOf(row[at]);
+			for (const row of kind === FIGURE.FRAME ? rows : []) row[at] = frameOf(row[at]);
 		});
 	return {
 		...profile,
@@ -171,7 +161,7 @@ function sitesOf(frames, {count, parent, frame}) {
 		if (type === CLASS_API || type === CLASS_CALL || type === CLASS_MARK) {
 			rank[i] = CLOSED;
 		} else if (rank[outer] !== CLOSED) {
-			if (frames.role[f] === ROLE_FOLDED) here = IN_PACKAGE;
+			if (frames.role[f] === ROLE.FOLDED) here = IN_PACKAGE;
 			else if (type === CLASS_NATIVE || type === CLASS_JIT) here = IN_CODE;
 			else if (type === CLASS_PYTHON) here = IN_PYTHON;
 			if (here > 0 && here >= rank[outer]) {
@@ -225,20 +215,20 @@ export function foldStacks(frames, stacks) {
 		let role = frames.role[frame],
 			around = packages[outer];
 
-		if (role === ROLE_CALLERS)
-			role = packages[outer] === kept[outer] ? ROLE_OWN : ROLE_PLUMBING;
-		if (role === ROLE_PACKAGE) {
+		if (role === ROLE.CALLERS)
+			role = packages[outer] === kept[outer] ? ROLE.OWN : ROLE.PLUMBING;
+		if (role === ROLE.PACKAGE) {
 			addPackage(i, outer, frames.folded[frame]);
-		} else if (role === ROLE_PLUMBING) {
+		} else if (role === ROLE.PLUMBING) {
 			kept[i] = kept[outer];
 			packages[i] = packages[outer];
 			length[i] = length[outer];
 			plumbing[i] = frames.folded[frame];
 		} else {
-			if (role === ROLE_OWN) {
+			if (role === ROLE.OWN) {
 				around = kept[outer];
 				hasOwn ||= frames.class[frame] === CLASS_NATIVE || frames.class[frame] === CLASS_PYTHON;
-			} else if (role === ROLE_KERNEL_MODE) {
+			} else if (role === ROLE.KERNEL_MODE) {
 				around = ended(outer);
 			}
 			kept[i] = packages[i] = made.push(around, frame);
@@ -260,8 +250,8 @@ export function whyNotFolded(profile, fold) {
 		return "Library code is already folded: the report was made with --my-code";
 	for (let i = 0; i < frames.count; i++) {
 		if (frames.class[i] > CLASS_PYTHON) continue;
-		if (frames.role[i] === ROLE_OWN) return "";
-		hasCallers ||= frames.role[i] === ROLE_CALLERS;
+		if (frames.role[i] === ROLE.OWN) return "";
+		hasCallers ||= frames.role[i] === ROLE.CALLERS;
 	}
 	if (hasCallers && fold().hasOwn) return "";
 	return "The profile has no code below the run's working directory; --my-path names other folders";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Cuts the run's time into parts, and computes the profile of a part.
-import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_KINDS, ROW_WAIT} from "./data.js";
-import {SPAN_CALL, SPAN_KINDS, SPAN_OPERATION, SPAN_SAMPLE, SPAN_WAIT} from "./timeline.js";
+import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_KINDS, ROW_WAIT, getOrMake} from "./data.js";
+import {SPAN_CALL, SPAN_OPERATION, SPAN_SAMPLE, SPAN_WAIT} from "./timeline.js";
 import {firstWhere, spansBetween} from "./spans.js";
 
 // Disjoint intervals {start, end} in order: measures how much of any time is in them.
@@ -30,27 +30,12 @@ export function makeMeasure({start, end}) {
 
 // Returns the gaps between intervals, within [from, to).
 export function gapsBetween({start, end}, from, to) {
-	const gaps = {start: [], end: []};
-	let at = from;
-	const add = (a, b) => {
-		if (b > a) {
-			gaps.start.push(a);
-			gaps.end.push(b);
-		}
-	};
-
-	for (let i = 0; i < start.length && at < to; i++) {
-		if (end[i] <= from) continue;
-		add(at, Math.min(start[i], to));
-		at = Math.max(at, end[i]);
-	}
-	add(at, to);
-	return {start: Float64Array.from(gaps.start), end: Float64Array.from(gaps.end)};
+	return clipIntervals({start: [-Infinity, ...end], end: [...start, Infinity]}, from, to);
 }
 
-// Cuts intervals to [from, to).
+// Cuts intervals to [from, to). Those without time are left out.
 export function clipIntervals({start, end}, from, to) {
-	const kept = Array.from(start, (_, i) => i).filter(i => end[i] > from && start[i] < to);
+	const kept = Array.from(start, (_, i) => i).filter(i => Math.min(end[i], to) > Math.max(start[i], from));
 
 	return {
 		start: Float64Array.from(kept, i => Math.max(start[i], from)),
@@ -65,53 +50,45 @@ ROW_OF_SPAN[SPAN_OPERATION] = ROW_GPU;
 ROW_OF_SPAN[SPAN_WAIT] = ROW_WAIT;
 ROW_OF_SPAN[SPAN_CALL] = ROW_CALL;
 
+const ROW_COLUMNS = {
+	stack: Uint32Array,
+	kind: Uint8Array,
+	place: Float64Array,
+	operations: Float64Array,
+	ns: Float64Array,
+	bytes: Float64Array,
+};
+
+// Returns rows; `listOf` returns the list of a column.
+function makeRows(count, listOf) {
+	const lists = Object.entries(ROW_COLUMNS).map(([name, List]) => [name, listOf(name, List)]);
+
+	return {count, ...Object.fromEntries(lists)};
+}
+
 // Returns rows like the profile's for the time of a measure. A span counts with the part of it
 // that is in that time. A launch has no weight. `kinds` are the kinds of spans, all by default.
 // `atMoment`: a sample counts wholly or not at all, by the moment it was taken; its span extends
 // behind that moment, into what begins then.
 export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 	const {spans} = timeline;
-	const rows = {stack: [], kind: [], place: [], operations: [], ns: [], bytes: []};
-	let slots = new Int32Array(1024).fill(-1);
-	const hashOf = (stack, place, kind) => {
-		const hash =
-			Math.imul(stack, 0x9e3779b1) ^ Math.imul(place * SPAN_KINDS + kind, 0x85ebca6b);
-
-		return (hash ^ (hash >>> 15)) >>> 0;
-	};
-	const slotOf = (stack, place, kind) => {
-		let at = hashOf(stack, place, kind) & (slots.length - 1);
-
-		for (;;) {
-			const row = slots[at];
-
-			if (
-				row < 0 ||
-				(rows.stack[row] === stack && rows.place[row] === place && rows.kind[row] === kind)
-			)
-				return at;
-			at = (at + 1) & (slots.length - 1);
-		}
-	};
+	const rows = makeRows(0, () => []),
+		known = new Map(); // rows by place and kind, then by stack
+	let here = null,
+		hereKey = NaN;
 	const rowOf = (stack, place, kind) => {
-		let at = slotOf(stack, place, kind);
+		const key = place * ROW_KINDS + kind;
 
-		if (slots[at] >= 0) return slots[at];
-		const row = rows.stack.length;
-
-		rows.stack.push(stack);
-		rows.place.push(place);
-		rows.kind.push(kind);
-		rows.operations.push(0);
-		rows.ns.push(0);
-		rows.bytes.push(0);
-		slots[at] = row;
-		if (rows.stack.length * 2 > slots.length) {
-			slots = new Int32Array(slots.length * 2).fill(-1);
-			for (let i = 0; i < rows.stack.length; i++)
-				slots[slotOf(rows.stack[i], rows.place[i], rows.kind[i])] = i;
+		// neighbours are alike
+		if (key !== hereKey) {
+			hereKey = key;
+			here = getOrMake(known, key, () => new Map());
 		}
-		return row;
+		if (!here.has(stack)) {
+			here.set(stack, rows.count++);
+			for (const [name, value] of Object.entries({stack, kind, place, operations: 0, ns: 0, bytes: 0})) rows[name].push(value);
+		}
+		return here.get(stack);
 	};
 
 	for (const track of timeline.tracks)
@@ -146,15 +123,7 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 				rows.bytes[row] += part === 1 ? spans.bytes[i] : Math.round(spans.bytes[i] * part);
 			}
 		}
-	return {
-		count: rows.stack.length,
-		stack: Uint32Array.from(rows.stack),
-		kind: Uint8Array.from(rows.kind),
-		place: Float64Array.from(rows.place),
-		operations: Float64Array.from(rows.operations),
-		ns: Float64Array.from(rows.ns),
-		bytes: Float64Array.from(rows.bytes),
-	};
+	return makeRows(rows.count, (name, List) => List.from(rows[name]));
 }
 
 const EVER = 2 ** 52; // ns
@@ -164,18 +133,21 @@ export const ALL_TIME = {start: [-EVER], end: [EVER]};
 
 // Joins rows: those of lists[k] have the number k as `step`.
 function joinSteps(lists, numbers) {
-	const count = lists.reduce((sum, rows) => sum + rows.count, 0),
-		joined = {count, step: new Int32Array(count)};
-	let at = 0;
+	const count = lists.reduce((sum, rows) => sum + rows.count, 0);
+	const join = (List, listOf) => {
+		const joined = new List(count);
 
-	for (const column of ["stack", "kind", "place", "operations", "ns", "bytes"])
-		joined[column] = new lists[0][column].constructor(count);
-	lists.forEach((rows, k) => {
-		joined.step.fill(numbers[k], at, at + rows.count);
-		for (const column of ["stack", "kind", "place", "operations", "ns", "bytes"]) joined[column].set(rows[column], at);
-		at += rows.count;
-	});
-	return joined;
+		lists.reduce((at, rows, k) => {
+			joined.set(listOf(rows, k), at);
+			return at + rows.count;
+		}, 0);
+		return joined;
+	};
+
+	return {
+		...makeRows(count, (name, List) => join(List, rows => rows[name])),
+		step: join(Int32Array, (rows, k) => new Int32Array(rows.count).fill(numbers[k])),
+	};
 }
 
 // Returns what the timeline lacks of the run's rows: lost events, and what has no times. Rows of a part of a kernel, or
@@ -209,30 +181,21 @@ function rowsBeside({rows, stacks}, sliced) {
 		kinds[rows.kind[i]] -= found;
 	});
 	const kept = Array.from(rest.keys()).filter(i => rest[i] > 0),
-		column = (list, valueOf = i => list[i]) => list.constructor.from(kept, valueOf),
-		whole = list => column(list, i => (rest[i] === rows.ns[i] ? list[i] : 0));
+		isSplit = (name, i) => ["operations", "bytes"].includes(name) && rest[i] < rows.ns[i],
+		valueOf = (name, i) => (isSplit(name, i) ? 0 : name === "ns" ? rest[i] : rows[name][i]);
 
-	return {
-		count: kept.length,
-		stack: column(rows.stack),
-		kind: column(rows.kind),
-		place: column(rows.place),
-		operations: whole(rows.operations),
-		ns: column(rest),
-		bytes: whole(rows.bytes),
-	};
+	return makeRows(kept.length, (name, List) => List.from(kept, i => valueOf(name, i)));
 }
 
 // Returns the rows of a time by step, with its number as `step`: 0 outside of all, -1 if no time is known. `slice` returns the
 // rows of intervals. All rows of `profile`, if it is given, are there.
 export function sliceSteps({start}, intervals, slice, profile = null) {
-	const within = (from, to) => slice(clipIntervals(intervals, from, to)),
-		{start: first, end: last} = clipIntervals(intervals, -EVER, start[0]),
-		after = clipIntervals(intervals, start.at(-1), EVER),
-		lists = Array.from({length: start.length - 1}, (_, i) => within(start[i], start[i + 1])),
-		numbers = [...lists.keys()].map(i => i + 1);
+	const bounds = [...start, EVER, -EVER, start[0]], // of each step, of the time after them and before them
+		numbers = [...start.keys()].map(i => (i + 1) % start.length),
+		within = i => slice(clipIntervals(intervals, bounds[i], bounds[i + 1])),
+		lists = numbers.map((_, i) => within(i));
 
-	lists.push(slice({start: [...first, ...after.start], end: [...last, ...after.end]}));
+	lists.push(within(start.length + 1));
 	numbers.push(0);
 	const sliced = joinSteps(lists, numbers);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sums up the time of kernels by source line and stall reason (--stalls).
-import {ROW_GPU} from "./data.js";
+import {ROW_GPU, getOrMake} from "./data.js";
 import {isKind} from "./kinds.js";
 
 // In the order of enum source_state in profiler/shape/source_file.h: reasons why there is no
@@ -22,11 +22,6 @@ export function reasonText(name) {
 
 function addNs(map, key, ns) {
 	map.set(key, (map.get(key) ?? 0) + ns);
-}
-
-function getOrMake(map, key, make) {
-	if (!map.has(key)) map.set(key, make());
-	return map.get(key);
 }
 
 // Returns by kernel, as frames: {frame, ns, stalls, unplaced, files}. `ns` is all its time, and

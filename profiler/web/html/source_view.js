@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shows the source of kernels, with the time and the stall reasons of each line beside it.
-import {make, makeChoice, refill} from "./dom.js";
+import {make, makeChoice, makeEntry, makeSwatch, refill} from "./dom.js";
 import {placeTip} from "./draw.js";
 import {clip, formatShare, formatTime} from "./format.js";
 import {isKind} from "./kinds.js";
@@ -59,12 +59,8 @@ export function makeSourceView(app) {
 		app.kinds,
 		new Uint8Array(profile.rows.count).fill(1),
 	);
-	const ranked = sumReasons(
-		[...everything.values()].flatMap(kernel => [
-			kernel.unplaced,
-			...[...kernel.files.values()].flatMap(file => [...file.lines.values()]),
-		]),
-	)
+	const placesIn = ({unplaced, files}) => [unplaced, ...[...files.values()].flatMap(file => [...file.lines.values()])];
+	const ranked = sumReasons([...everything.values()].flatMap(placesIn))
 		.map(([frame]) => frame)
 		.filter(frame => !isSelected(frame));
 	let kernels = new Map(),
@@ -83,7 +79,7 @@ export function makeSourceView(app) {
 	function colourOf(frame) {
 		const pair = isSelected(frame) ? SELECTED : (REASONS[ranked.indexOf(frame)] ?? OTHERS);
 
-		return pair[app.isDark() ? 1 : 0];
+		return pair[+app.isDark()];
 	}
 
 	// Orders reasons as in the legend, the most frequent first, and those without a colour
@@ -92,13 +88,6 @@ export function makeSourceView(app) {
 		const rank = frame => (isSelected(frame) ? -1 : ranked.indexOf(frame));
 
 		return [...reasons].sort(([a], [b]) => rank(a) - rank(b));
-	}
-
-	function swatch(colour) {
-		const element = make("i");
-
-		element.style.backgroundColor = colour;
-		return element;
 	}
 
 	function hasSource(frame) {
@@ -122,8 +111,7 @@ export function makeSourceView(app) {
 		};
 	}
 
-	const kernelName = frame =>
-		clip(frames.shortName[frame] || frames.name[frame], KERNEL_LENGTH);
+	const kernelName = frame => clip(frames.shortName[frame] || frames.name[frame], KERNEL_LENGTH);
 	const baseName = path => clip(path.slice(path.lastIndexOf("/") + 1) || path, KERNEL_LENGTH);
 
 	function fillTools({list, kernel, fileList, file}) {
@@ -155,19 +143,8 @@ export function makeSourceView(app) {
 	}
 
 	function fillLegend(kernel) {
-		const reasons = kernel
-			? sumReasons([
-					kernel.unplaced,
-					...[...kernel.files.values()].flatMap(file => [...file.lines.values()]),
-				])
-			: [];
-		const entry = (colour, label, ns, title) =>
-			make(
-				"li",
-				{title: title ?? null},
-				swatch(colour),
-				`${label} ${formatShare(ns, kernel.ns)}`,
-			);
+		const reasons = kernel ? sumReasons(placesIn(kernel)) : [];
+		const entry = (colour, label, ns, title) => makeEntry(colour, `${label} ${formatShare(ns, kernel.ns)}`, title);
 		const others = reasons.filter(([frame]) => isOther(frame));
 
 		legend.replaceChildren(
@@ -178,7 +155,7 @@ export function makeSourceView(app) {
 		if (others.length > 0)
 			legend.append(
 				entry(
-					OTHERS[app.isDark() ? 1 : 0],
+					OTHERS[+app.isDark()],
 					others.length > 1 ? "others" : reasonText(frames.name[others[0][0]]),
 					others.reduce((sum, [, ns]) => sum + ns, 0),
 					others.map(([frame]) => reasonText(frames.name[frame])).join(", "),
@@ -198,16 +175,11 @@ export function makeSourceView(app) {
 			parts.push(`${formatShare(kernel.unplaced.ns, kernel.ns)} has no line`);
 		about.textContent = parts.join(" · ");
 		about.hidden = parts.length === 0;
-		const text = !file
-			? ""
-			: !source || source.state !== 0
-				? `The source ${SOURCE_STATES[source?.state ?? 1] ?? SOURCE_STATES[1]}: these are lines alone.`
-				: source.hasChanged
-					? "The source has changed since the program was built or run: lines may differ from those measured."
-					: "";
-
-		note.textContent = text;
-		note.hidden = text === "";
+		note.textContent =
+			source?.state === 0
+				? "The source has changed since the program was built or run: lines may differ from those measured."
+				: `The source ${SOURCE_STATES[source?.state ?? 1] ?? SOURCE_STATES[1]}: these are lines alone.`;
+		note.hidden = !file || (source?.state === 0 && !source.hasChanged);
 	}
 
 	// ---- the lines ----
@@ -233,7 +205,7 @@ export function makeSourceView(app) {
 			make("span", {text: head}),
 			...reasons
 				.slice(0, TIP_REASONS)
-				.map(([frame, text]) => make("div", {}, swatch(colourOf(frame)), text)),
+				.map(([frame, text]) => make("div", {}, makeSwatch(colourOf(frame)), text)),
 		);
 		if (reasons.length > TIP_REASONS)
 			tip.append(make("div", {text: `and ${reasons.length - TIP_REASONS} more`}));
@@ -242,44 +214,40 @@ export function makeSourceView(app) {
 
 	function makeBar(place, kernel, longest) {
 		const {head, reasons} = describe(place, kernel);
-		const bar = make("div", {
-			class: "reasons",
-			role: "img",
-			"aria-label": `${head}: ${reasons.map(([, text]) => text).join(", ")}`,
-		});
+		const label = `${head}: ${reasons.map(([, text]) => text).join(", ")}`;
 
-		bar.style.width = `${(100 * place.ns) / longest}%`;
-		for (const [frame, ns] of inOrder(place.reasons)) {
-			const part = make("b");
-
-			part.style.flexGrow = String(ns / place.ns);
-			part.style.backgroundColor = colourOf(frame);
-			bar.append(part);
-		}
-		return bar;
+		return make(
+			"div",
+			{class: "reasons", role: "img", "aria-label": label, style: {width: `${(100 * place.ns) / longest}%`}},
+			...inOrder(place.reasons).map(([frame, ns]) =>
+				make("b", {style: {flexGrow: String(ns / place.ns), background: colourOf(frame)}}),
+			),
+		);
 	}
 
 	function makeLine({line, text, place}, kernel, longest) {
+		const show = event => showTip(place, kernel, event);
+		const focus = () => {
+			const {left, top} = row.getBoundingClientRect();
+
+			if (row.matches(":focus-visible")) show({clientX: left + 90, clientY: top});
+		};
 		const row = make(
 			"tr",
-			{class: place ? "hot" : null, tabindex: place ? "0" : null},
+			place
+				? {
+						class: "hot",
+						tabindex: "0",
+						on: {pointermove: show, pointerleave: hideTip, focus, blur: hideTip},
+					}
+				: {},
 			make("td", {class: "number", text: String(line)}),
 			make("td", {class: "part", text: place ? formatShare(place.ns, kernel.ns) : ""}),
 			make("td", {class: "split"}, place ? makeBar(place, kernel, longest) : null),
 			make("td", {class: "code", text: text ?? ""}),
 		);
 
-		if (!place) return row;
-		row.style.setProperty("--heat", `${Math.round((30 * place.ns) / longest)}%`);
-		row.addEventListener("pointermove", event => showTip(place, kernel, event));
-		row.addEventListener("pointerleave", hideTip);
-		row.addEventListener("focus", () => {
-			const box = row.getBoundingClientRect();
-
-			if (row.matches(":focus-visible"))
-				showTip(place, kernel, {clientX: box.left + 90, clientY: box.top});
-		});
-		row.addEventListener("blur", hideTip);
+		if (place) row.style.setProperty("--heat", `${Math.round((30 * place.ns) / longest)}%`);
 		return row;
 	}
 
@@ -347,18 +315,16 @@ export function makeSourceView(app) {
 	}
 
 	// Goes to the line that is next by time.
-	function key(event) {
-		const step = {n: 1, N: -1}[event.key],
-			at = hottest.findIndex(({row}) => row === document.activeElement);
-
-		if (!step || hottest.length === 0) return false;
-		const next = at < 0 && step < 0 ? hottest.length - 1 : at + step;
-		const {row} = hottest[(next + hottest.length) % hottest.length];
+	function goTo(step) {
+		const at = hottest.findIndex(({row}) => row === document.activeElement),
+			next = at < 0 && step < 0 ? hottest.length - 1 : at + step,
+			{row} = hottest[(next + hottest.length) % hottest.length];
 
 		scrollTo(row);
 		row.focus({preventScroll: true});
-		return true;
 	}
+
+	const keys = () => (hottest.length > 0 ? {n: () => goTo(1), N: () => goTo(-1)} : {});
 
 	// Returns the link from a frame, with the frames around it, to its source; null if there
 	// is none.
@@ -377,5 +343,5 @@ export function makeSourceView(app) {
 		};
 	}
 
-	return {element, update, key, recolour: update, hasSource, linkFrom};
+	return {element, update, keys, recolour: update, hasSource, linkFrom};
 }

@@ -2,19 +2,19 @@
 // The state of the page, as it stands in the address behind "#": links lead to it, and the
 // browser's back button undoes its changes.
 
-// Keys and their defaults, which are left out of the address. Some are of the profile (main.js): its
-// steady part, its GPU time and the user's own code where there are such.
-export const DEFAULTS = {
-	view: "overview", // overview, flame, tables, timeline, source, about
-	kind: "all", // all, cpu, gpu, wait, call, idle
+// Keys and their defaults, which are left out of the address; of a list of choices it is the first. Some are of the
+// profile (main.js): its steady part, its GPU time and the user's own code where there are such.
+const STATE_KEYS = {
+	view: ["overview", "flame", "tables", "timeline", "source", "about"],
+	kind: ["all", "cpu", "gpu", "wait", "call", "idle"],
 	weight: "", // what stacks are drawn by; time
-	widths: "after", // of a comparison: after, before, both (the larger)
-	shares: "", // "1": of a comparison, scaled to the same totals
-	changes: "", // "all": of a comparison, with noise
-	order: "size", // size, name
-	inverted: "", // "1": callers inside callees; "2": callers above a frame, callees below
-	bottom: "", // "1": the root at the bottom
-	my: "", // "1": others' code folded
+	widths: ["after", "before", "both"], // of a comparison; both: the larger
+	shares: ["", "1"], // "1": of a comparison, scaled to the same totals
+	changes: ["", "all"], // "all": of a comparison, with noise
+	order: ["size", "name"],
+	inverted: ["", "1", "2"], // "1": callers inside callees; "2": callers above a frame, callees below
+	bottom: ["", "1"], // "1": the root at the bottom
+	my: ["", "1"], // "1": others' code folded
 	group: "", // what stacks are grouped by: a word of group.js
 	zoom: "", // a node
 	pick: "", // a node: selected; else that of zoom
@@ -34,24 +34,10 @@ export const DEFAULTS = {
 	line: "", // of the file, to be seen first
 	table: "kernels",
 	sort: "", // a column; "-" ahead: the smallest first
-	columns: "", // "1": all of the table, also those without room
+	columns: ["", "1"], // "1": all of the table, also those without room
 };
 
-const CHOICES = {
-	view: ["overview", "flame", "tables", "timeline", "source", "about"],
-	kind: ["all", "cpu", "gpu", "wait", "call", "idle"],
-	widths: ["after", "before", "both"],
-	shares: ["", "1"],
-	changes: ["", "all"],
-	order: ["size", "name"],
-	inverted: ["", "1", "2"],
-	bottom: ["", "1"],
-	my: ["", "1"],
-	columns: ["", "1"],
-};
-
-// Values that old links have.
-const RENAMED = {"view=busy": "timeline"};
+export const DEFAULTS = Object.fromEntries(Object.entries(STATE_KEYS).map(([key, choices]) => [key, [choices].flat()[0]]));
 
 // Shows everything.
 export const WHOLE = {kind: "all", time: "", idle: ""};
@@ -84,9 +70,9 @@ export function parseState(fragment) {
 	for (const part of fragment.replace(/^#/, "").split("&")) {
 		const at = part.indexOf("=");
 		const key = part.slice(0, Math.max(at, 0)),
-			value = RENAMED[part] ?? unescape(part.slice(at + 1));
+			value = unescape(part.slice(at + 1));
 
-		if (!Object.hasOwn(DEFAULTS, key) || !(CHOICES[key] ?? [value]).includes(value)) continue;
+		if (!Object.hasOwn(STATE_KEYS, key) || (Array.isArray(STATE_KEYS[key]) && !STATE_KEYS[key].includes(value))) continue;
 		if (key === "table" && !/^[a-z_]{1,64}$/.test(value)) continue;
 		if (["time", "window"].includes(key) && value !== "" && !parseRange(value)) continue;
 		state[key] = value;

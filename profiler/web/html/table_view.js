@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Shows tables that can be sorted. The search filters them, and a row leads to the callers and
 // callees of its frame.
-import {make, makeChoice, refill} from "./dom.js";
+import {make, makeButton, makeGroup, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatRate, formatShare, makeCutter, plural} from "./format.js";
 import {ROW_GPU} from "./data.js";
-import {KINDS, isKind} from "./kinds.js";
+import {isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
 import {isFiltered, placeOfFrame} from "./details.js";
+import {compareTexts} from "./tree.js";
 import {TABLE_GROUPS, TABLE_LABELS, describeFigures} from "./figures.js";
 import {sumTime, tableFunctions, tableGpuWork, tableStreams, tableThreads} from "./tables.js";
 
@@ -22,7 +23,6 @@ const ROWS_AT_ONCE = 200,
 	NAME_PART = 0.3;
 
 const natural = new Intl.Collator("en", {numeric: true});
-const inOrder = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 export function makeTableView(app) {
 	const {frames} = app.profile;
@@ -172,27 +172,21 @@ export function makeTableView(app) {
 					choices = keys.map(key => [key, labels[key] + whole(key), TABLES[key].label]);
 
 				if (keys.length === 0) return null;
-				return make(
-					"div",
-					{class: "group", role: "group", "aria-label": group},
-					make("small", {class: "faint", text: group}),
-					...makeChoice(choices, keyShown(), table => app.set({table, sort: ""})),
-				);
+				const made = makeGroup(group, choices, keyShown(), table => app.set({table, sort: ""}));
+
+				made.prepend(make("small", {class: "faint", text: group}));
+				return made;
 			}),
 		);
 	}
 
 	function fillTools(hidden) {
-		const isAll = app.state.columns,
-			choice = ["1", isAll ? "Fewer columns" : plural(hidden, "more column")];
+		const isAll = app.state.columns !== "",
+			label = isAll ? "Fewer columns" : plural(hidden, "more column"),
+			toggle = () => app.set({columns: isAll ? "" : "1"}),
+			button = makeButton(label, toggle, {"aria-pressed": String(isAll)});
 
-		refill(
-			mine,
-			...(hidden > 0 || isAll
-				? makeChoice([choice], isAll, () => app.set({columns: isAll ? "" : "1"}))
-				: []),
-			app.makeMineButton(),
-		);
+		refill(mine, hidden > 0 || isAll ? button : null, app.makeMineButton());
 	}
 
 	// ---- rows ----
@@ -230,7 +224,7 @@ export function makeTableView(app) {
 				columns.find(column => column.key === wanted) ??
 				columns.find(column => !table.isFixed && !column.isText),
 			sign = sort.startsWith("-") ? 1 : -1,
-			compare = sorted?.isText ? natural.compare : inOrder;
+			compare = sorted?.isText ? natural.compare : compareTexts;
 		const isMatch = row =>
 			!app.search ||
 			app.matches[row.frame] ||
@@ -264,15 +258,12 @@ export function makeTableView(app) {
 			full = row.frame === undefined ? name : frames.name[row.frame],
 			place = placeOf(row),
 			file = clip(place.split("/").at(-1), CELL_LENGTH),
-			kind = row.frame === undefined ? null : KINDS[app.kinds[row.frame]],
-			swatch = kind && make("i", {title: kind.label}),
 			text = cut(name);
 
-		if (swatch) swatch.style.backgroundColor = app.colour(kind);
 		return make(
 			"td",
 			{class: "text name", title: clip([...new Set([name, full]), place, lead?.[0]].filter(Boolean).join("\n"), TITLE_LENGTH)},
-			swatch,
+			row.frame === undefined ? null : app.makeSwatch(row.frame),
 			lead ? make("button", {type: "button", text}) : text,
 			name.includes(file) ? null : make("small", {text: file}),
 		);
@@ -283,10 +274,9 @@ export function makeTableView(app) {
 			title = column.title?.(row) ?? (column.isLong ? clip(text, TITLE_LENGTH) : null);
 
 		if (column.part) {
-			const bar = make("b", {"aria-hidden": "true"});
+			const width = `calc((100% - 20px) * ${Math.min(column.part(row), 1)})`;
 
-			bar.style.width = `calc((100% - 20px) * ${Math.min(column.part(row), 1)})`;
-			return make("td", {class: "share"}, text, bar);
+			return make("td", {class: "share"}, text, make("b", {"aria-hidden": "true", style: {width}}));
 		}
 		return make(
 			"td",
@@ -305,13 +295,13 @@ export function makeTableView(app) {
 				type: "button",
 				title: (!app.weight && column.hint) || null,
 				on: {click: () => app.set({sort: down ? column.key : `-${column.key}`})},
+				style: {minWidth: isLong ? `${LABEL}ch` : "max-content"},
 			},
 			// long names of metrics may break
 			...(isLong ? label.split(/(?<=[._])/) : [label]).flatMap(part => [part, make("wbr")]),
 			column.unit ? make("small", {text: column.unit}) : null,
 		);
 
-		button.style.minWidth = isLong ? `${LABEL}ch` : "max-content";
 		return make(
 			"th",
 			{
@@ -421,18 +411,12 @@ export function makeTableView(app) {
 			area.append(
 				say(
 					`${plural(rows.length - shown, "more row")}.`,
-					make("button", {type: "button", text: "Show more", on: {click: showMore}}),
+					makeButton("Show more", showMore),
 				),
 			);
 		}
 	}
 
-	function key(event) {
-		if (event.key !== "o") return false;
-		app.toggleMine();
-		return true;
-	}
-
 	new ResizeObserver(() => area.clientWidth > 0 && area.clientWidth !== width && update()).observe(area);
-	return {element, update, key, recolour: update, rowsShown};
+	return {element, update, keys: () => ({o: app.toggleMine}), recolour: update, rowsShown};
 }

@@ -94,7 +94,7 @@ export function sumTime({rows}, passes, kind = null) {
 }
 
 // Sums up the rows that pass, by what `keyOf` returns for a row; null for none. `describe` returns
-// what a sum begins with. Idle time is of a device, not of a thread.
+// what the sum of a key begins with. Idle time is of a device, not of a thread.
 function sumRows({rows}, passes, keyOf, describe) {
 	const sums = new Map();
 
@@ -102,8 +102,7 @@ function sumRows({rows}, passes, keyOf, describe) {
 		const key = passes[i] ? keyOf(i) : null;
 
 		if (key === null) continue;
-		if (!sums.has(key))
-			sums.set(key, {cpu: 0, gpu: 0, wait: 0, operations: 0, bytes: 0, ...describe(i)});
+		if (!sums.has(key)) sums.set(key, {cpu: 0, gpu: 0, wait: 0, operations: 0, bytes: 0, ...describe(key, i)});
 		const sum = sums.get(key),
 			kind = SUM_OF_KIND[rows.kind[i]];
 
@@ -117,20 +116,14 @@ function sumRows({rows}, passes, keyOf, describe) {
 
 // Sums up GPU work by the frame that `frameOf` returns for a row; below 0: none.
 function sumGpuWork(profile, passes, frameOf) {
-	const isWork = i => profile.rows.kind[i] === ROW_GPU && frameOf(i) >= 0;
+	const workOf = i => {
+		const frame = profile.rows.kind[i] === ROW_GPU ? frameOf(i) : -1;
 
-	return sumRows(
-		profile,
-		passes,
-		i => (isWork(i) ? frameOf(i) : null),
-		i => ({frame: frameOf(i)}),
-	).map(({frame, operations, gpu, bytes}) => ({
-		frame,
-		operations,
-		ns: gpu,
-		bytes,
-		mean: gpu / operations,
-	}));
+		return frame < 0 ? null : frame;
+	};
+	const sums = sumRows(profile, passes, workOf, frame => ({frame}));
+
+	return sums.map(({frame, operations, gpu: ns, bytes}) => ({frame, operations, ns, bytes, mean: ns / operations}));
 }
 
 // Sums up GPU work by the innermost frame around it that is wanted (by frame), else by that of `otherwise`
@@ -170,7 +163,7 @@ export function tableOnCpu(profile, tree, kinds, passes) {
 		return rows.kind[i] === ROW_CPU && frame >= 0 && isKind(kinds[frame], ...FUNCTION_KINDS) ? frame : null;
 	};
 
-	return sumRows(profile, passes, functionOf, i => ({frame: functionOf(i)})).map(({frame, cpu}) => ({frame, ns: cpu}));
+	return sumRows(profile, passes, functionOf, frame => ({frame})).map(({frame, cpu}) => ({frame, ns: cpu}));
 }
 
 // Lists functions. Waiting time is no function's own: its stack ends where the work that ran was
@@ -209,41 +202,36 @@ export function placeNames(profile) {
 	};
 }
 
-export function tableThreads(profile, passes) {
-	const {process, thread} = profile.places,
-		place = profile.rows.place,
+// Sums up by parts of places that are wanted. `describe` returns what else is known of a place.
+function sumByPlace(profile, passes, parts, isWanted, describe) {
+	const {places, rows} = profile,
 		names = placeNames(profile);
+	const keyOf = at => (at >= 0 && isWanted(at) ? parts.map(part => places[part][at]).join(".") : null);
+	const begin = at => Object.fromEntries(parts.map(part => [part, places[part][at]]));
 
 	return sumRows(
 		profile,
 		passes,
-		i => (place[i] < 0 ? null : `${process[place[i]]}.${thread[place[i]]}`),
-		i => ({
-			process: process[place[i]],
-			thread: thread[place[i]],
-			processName: names.process(process[place[i]]),
-			threadName: names.thread(process[place[i]], thread[place[i]]),
+		i => keyOf(rows.place[i]),
+		(_, i) => ({
+			...begin(rows.place[i]),
+			processName: names.process(places.process[rows.place[i]]),
+			...describe(rows.place[i], names),
 		}),
 	);
 }
 
-export function tableStreams(profile, passes) {
-	const {process, device, context, stream} = profile.places,
-		place = profile.rows.place,
-		labels = deviceLabels(profile),
-		names = placeNames(profile);
-	const partsOf = at => [process[at], device[at], context[at], stream[at]];
+export function tableThreads(profile, passes) {
+	const {process, thread} = profile.places,
+		describe = (at, names) => ({threadName: names.thread(process[at], thread[at])});
 
-	return sumRows(
-		profile,
-		passes,
-		i => (device[place[i]] >= 0 ? partsOf(place[i]).join(".") : null),
-		i => ({
-			process: process[place[i]],
-			processName: names.process(process[place[i]]),
-			device: labels[place[i]],
-			context: context[place[i]],
-			stream: stream[place[i]],
-		}),
-	);
+	return sumByPlace(profile, passes, ["process", "thread"], () => true, describe);
+}
+
+export function tableStreams(profile, passes) {
+	const {device} = profile.places,
+		labels = deviceLabels(profile),
+		hasDevice = at => device[at] >= 0;
+
+	return sumByPlace(profile, passes, ["process", "device", "context", "stream"], hasDevice, at => ({device: labels[at]}));
 }

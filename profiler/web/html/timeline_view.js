@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Shows the timeline: what ran when, from the whole run down to single kernels.
-import {make, refill} from "./dom.js";
+import {make, makeEntry, refill} from "./dom.js";
+import {listenToPointers, makeCanvasPane} from "./gestures.js";
 import {clip, formatCount, formatTime, plural} from "./format.js";
-import {KINDS, OFF_CPU_REASONS, kindNamed, reasonOf} from "./kinds.js";
+import {OFF_CPU_REASONS, kindNamed, reasonOf} from "./kinds.js";
 import {cutName} from "./names.js";
 import {placesThatPass} from "./tree.js";
 import {
@@ -11,8 +12,6 @@ import {
 	mixColours,
 	placeTip,
 	prepareCanvas,
-	shadeOf,
-	shiftColour,
 	textOn,
 } from "./draw.js";
 import {DEFAULTS, formatRange, parseRange} from "./state.js";
@@ -29,26 +28,17 @@ const TICK_ROOM = 120,
 	CLICK_REACH = 4, // pixels beside a span that still mean it
 	FLOWS = 200, // lines to a launch's operations
 	STEPS_SHOWN = 400, // marks
-	DOUBLE_CLICK_MS = 500,
 	ADDRESS_MS = 300; // the address follows when moving pauses
 
 export function makeTimelineView(app) {
-	const {frames, places, steps} = app.profile,
+	const {places, steps} = app.profile,
 		lister = makeTimelineRows(app);
 	const head = make("canvas", {class: "head", "aria-hidden": "true"});
-	const canvas = make("canvas", {
-		tabindex: "0",
-		role: "application",
-		"aria-label":
-			"Timeline: arrow keys move from span to span, w and s zoom, a and d move, m selects time",
-		"aria-describedby": "span-details",
-	});
-	const sheet = make("div", {class: "sheet"}, canvas);
-	const scroller = make("div", {class: "graph lanes"}, sheet);
+	const say = "Timeline: arrow keys move from span to span, w and s zoom, a and d move, m selects time",
+		{canvas, sheet, element: scroller, tip, draw} = makeCanvasPane(say, "span-details", drawNow);
 	const legend = make("ul", {class: "legend", "aria-label": "Why threads are off the CPU", hidden: true});
 	const note = make("p", {class: "deeper", hidden: true});
 	const details = make("div", {class: "details", id: "span-details", "aria-live": "polite"});
-	const tip = make("div", {class: "tip", hidden: true});
 	const message = make("p", {class: "message", hidden: true});
 	const element = make(
 		"section",
@@ -62,8 +52,7 @@ export function makeTimelineView(app) {
 		tip,
 	);
 	const textWidth = makeTextWidth(canvas.getContext("2d"));
-	const colours = new Map(),
-		reasons = new Map(); // by stack
+	const reasons = new Map(); // by stack
 	let timeline = null,
 		rows = [], // lanes and headings, from the top
 		listed = null,
@@ -75,8 +64,7 @@ export function makeTimelineView(app) {
 	let cursor = null, // {lane, i}
 		hover = null;
 	let choosing = null; // the time that is being selected: [a, b]
-	let drawing = false,
-		addressTimer = 0;
+	let addressTimer = 0;
 	let overview = null,
 		look = null; // the page's colours
 
@@ -235,22 +223,6 @@ export function makeTimelineView(app) {
 		};
 	}
 
-	function colourOf(frame) {
-		let colour = colours.get(frame);
-
-		if (!colour) {
-			const base = frame < 0 ? "#9a9aa0" : app.colour(KINDS[app.kinds[frame]]);
-			const fill = shiftColour(
-				base,
-				frame < 0 ? 0 : (shadeOf(frames.name[frame]) - 0.5) * 0.26,
-			);
-
-			colour = {fill};
-			colours.set(frame, colour);
-		}
-		return colour;
-	}
-
 	// Returns why a thread is off the CPU.
 	function reasonAt(i) {
 		const stack = timeline.spans.stack[i];
@@ -265,7 +237,7 @@ export function makeTimelineView(app) {
 			? {fill: app.colour(kindNamed("wait"))}
 			: track.type === "off"
 				? {fill: app.colour(reasonAt(i))}
-				: colourOf(store.frameAt(i));
+				: app.colours.of(store.frameAt(i));
 
 	function fillLegend() {
 		const present = new Set();
@@ -276,12 +248,7 @@ export function makeTimelineView(app) {
 		refill(
 			legend,
 			make("li", {text: "Off the CPU:"}),
-			...OFF_CPU_REASONS.filter(reason => present.has(reason)).map(reason => {
-				const swatch = make("i");
-
-				swatch.style.backgroundColor = app.colour(reason);
-				return make("li", {}, swatch, reason.label);
-			}),
+			...OFF_CPU_REASONS.filter(reason => present.has(reason)).map(reason => makeEntry(app.colour(reason), reason.label)),
 		);
 	}
 
@@ -474,7 +441,6 @@ export function makeTimelineView(app) {
 	}
 
 	function drawNow() {
-		drawing = false;
 		const width = scroller.clientWidth,
 			visible = scroller.clientHeight;
 
@@ -506,7 +472,7 @@ export function makeTimelineView(app) {
 			context.fillText("Nothing passes the filter.", 14, 24);
 		}
 		drawHead(width);
-		pointAgain();
+		pointer.again();
 	}
 
 	function drawLabels(context, shown, top, width, visible) {
@@ -648,11 +614,6 @@ export function makeTimelineView(app) {
 		const most = sums.reduce((a, b) => Math.max(a, b), 0);
 
 		return most > 0 ? sums.map(sum => sum / most) : sums;
-	}
-
-	function draw() {
-		if (!drawing) requestAnimationFrame(drawNow);
-		drawing = true;
 	}
 
 	// ---- details ----
@@ -853,16 +814,13 @@ export function makeTimelineView(app) {
 
 	// ---- pointer ----
 
-	const pointers = new Map();
-	let rest = null, // where the pointer is while no button is down
-		lastClick = -Infinity;
-	let gesture = ""; // pan, time, window, pinch; "" while it may be a click
+	const yAt = event => event.clientY - canvas.getBoundingClientRect().top + scroller.scrollTop;
+	const xAt = event => event.clientX - canvas.getBoundingClientRect().left;
 
 	function spanUnder(event) {
-		const area = canvas.getBoundingClientRect(),
-			x = event.clientX - area.left,
-			y = event.clientY - area.top + scroller.scrollTop;
-		const [row] = rowsWithin(y, y + 1);
+		const x = xAt(event),
+			y = yAt(event),
+			[row] = rowsWithin(y, y + 1);
 
 		if (!row?.lane || y >= row.y + row.height || x < labelWidth()) return null;
 		const i = spanAt(row.lane, timeAt(x), (CLICK_REACH * (to - from)) / plotWidth());
@@ -870,9 +828,8 @@ export function makeTimelineView(app) {
 		return i < 0 ? null : {lane: row.lane, i};
 	}
 
-	// Finds what is under the pointer at rest: after each change of the view something else may be.
-	function pointAgain() {
-		const span = rest && pointers.size === 0 ? spanUnder(rest) : null,
+	function point(event) {
+		const span = event && spanUnder(event),
 			isOther = span?.i !== hover?.i || span?.lane !== hover?.lane;
 
 		hover = span;
@@ -880,138 +837,27 @@ export function makeTimelineView(app) {
 			fillTip();
 			draw();
 		}
-		if (hover) placeTip(tip, rest);
+		if (hover) placeTip(tip, event);
 	}
 
-	function overviewTime(x) {
-		return timeline.from + ((x - labelWidth()) * (timeline.to - timeline.from)) / plotWidth();
-	}
-
-	function begin(event) {
-		const target = event.currentTarget,
-			area = target.getBoundingClientRect();
-
-		if (!timeline || event.button !== 0) return;
-		pointers.set(event.pointerId, {
-			x: event.clientX,
-			y: event.clientY,
-			startX: event.clientX,
-			startY: event.clientY,
-			left: area.left,
-		});
-		if (pointers.size > 1) {
-			gesture = "pinch";
-			choosing = null;
-			return;
-		}
-		gesture = "";
-		if (target === head) {
-			const inOverview = event.clientY - area.top < OVERVIEW;
-
-			head.setPointerCapture(event.pointerId);
-			gesture = inOverview ? "window" : "axis";
-			if (inOverview) centre(event.clientX - area.left);
-		} else if (event.shiftKey) {
-			gesture = "axis";
-		}
-	}
-
+	// Shows a place of the run's picture above.
 	function centre(x) {
-		setWindow(overviewTime(x) - (to - from) / 2, to - from);
-	}
+		const time = timeline.from + ((x - labelWidth()) * (timeline.to - timeline.from)) / plotWidth();
 
-	function drag(event) {
-		const pointer = pointers.get(event.pointerId);
-
-		if (!timeline) return;
-		if (!pointer) {
-			if (event.currentTarget !== canvas || event.pointerType === "touch") return;
-			rest = event;
-			pointAgain();
-			return;
-		}
-		const last = {...pointer},
-			x = event.clientX - pointer.left;
-
-		pointer.x = event.clientX;
-		pointer.y = event.clientY;
-		if (gesture === "pinch") {
-			const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
-
-			if (!other) return;
-			const before = Math.abs(last.x - other.x),
-				after = Math.abs(pointer.x - other.x);
-
-			if (before > 8 && after > 8)
-				stretch(before / after, (pointer.x + other.x) / 2 - pointer.left);
-			return;
-		}
-		if (gesture === "window") {
-			centre(x);
-			return;
-		}
-		const isFar =
-			Math.max(Math.abs(pointer.x - pointer.startX), Math.abs(pointer.y - pointer.startY)) >
-			CLICK_REACH;
-
-		if (gesture === "axis" && isFar) gesture = "time";
-		if (gesture === "" && isFar) {
-			gesture = "pan";
-			canvas.setPointerCapture(event.pointerId);
-			canvas.classList.add("dragged");
-		}
-		tip.hidden = true;
-		if (gesture === "time") {
-			choosing = [timeAt(pointer.startX - pointer.left), timeAt(x)].sort((a, b) => a - b);
-			choosing[0] = Math.max(choosing[0], timeline.from);
-			choosing[1] = Math.min(choosing[1], timeline.to);
-			draw();
-		} else if (gesture === "pan") {
-			scroller.scrollTop -= pointer.y - last.y;
-			setWindow(from - ((pointer.x - last.x) * (to - from)) / plotWidth(), to - from);
-		}
-	}
-
-	function release(event) {
-		const wasDown = pointers.delete(event.pointerId),
-			done = gesture;
-
-		canvas.classList.remove("dragged");
-		if (!wasDown || event.type !== "pointerup") {
-			choosing = null;
-			return;
-		}
-		if (pointers.size === 0) gesture = "";
-		if (rest && event.currentTarget === canvas) rest = event;
-		if (done === "time" && choosing) {
-			const [a, b] = choosing;
-
-			choosing = null;
-			if (b > a) setTime(a, b);
-		} else if (done === "axis" && event.currentTarget === head) {
-			if (app.state.time !== DEFAULTS.time) app.set({time: DEFAULTS.time});
-		} else if ((done === "" || done === "axis") && event.currentTarget === canvas) {
-			clickAt(event);
-		}
-		pointAgain();
+		setWindow(time - (to - from) / 2, to - from);
 	}
 
 	// Selects what is under the pointer; a double-click, or a second tap, zooms to it.
-	function clickAt(event) {
-		const [{group, device} = {}] = rowsWithin(...[0, 1].map(more =>
-			event.clientY - canvas.getBoundingClientRect().top + scroller.scrollTop + more)),
-			inLabels = event.clientX - canvas.getBoundingClientRect().left < labelWidth();
+	function clickAt(event, isAgain) {
+		const [{group, device} = {}] = rowsWithin(yAt(event), yAt(event) + 1);
 
-		if (group && (group.device === null || inLabels)) {
+		if (group && (group.device === null || xAt(event) < labelWidth())) {
 			toggle(group);
 			return;
 		}
-		const span = spanUnder(event),
-			isSame = span !== null && span.i === cursor?.i && span.lane === cursor.lane,
-			isAgain = event.pointerType === "touch" || event.timeStamp - lastClick < DOUBLE_CLICK_MS;
+		const span = spanUnder(event);
 
-		lastClick = event.timeStamp;
-		if (isSame && isAgain) {
+		if (isAgain && span !== null && span.i === cursor?.i && span.lane === cursor.lane) {
 			zoomTo(span);
 			return;
 		}
@@ -1019,32 +865,50 @@ export function makeTimelineView(app) {
 		if (!span && (device ?? group?.device) !== undefined) app.set({gpu: device ?? group.device}, true);
 	}
 
-	for (const target of [canvas, head]) {
-		target.addEventListener("pointerdown", begin);
-		target.addEventListener("pointermove", drag);
-		target.addEventListener("pointerup", release);
-		target.addEventListener("pointercancel", release);
-		target.addEventListener(
-			"wheel",
-			event => {
-				const x = event.clientX - target.getBoundingClientRect().left;
-
-				if (!timeline || (x < labelWidth() && !event.ctrlKey)) return;
-				event.preventDefault();
-				if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
-					move((event.deltaX || event.deltaY) / plotWidth());
-				else stretch(Math.exp(Math.max(-80, Math.min(80, event.deltaY)) / 160), x);
-			},
-			{passive: false},
-		);
+	function pan(dx, dy) {
+		scroller.scrollTop -= dy;
+		setWindow(from - (dx * (to - from)) / plotWidth(), to - from);
 	}
-	canvas.addEventListener("pointerleave", () => {
-		rest = null;
-		pointAgain();
+
+	const gestures = {
+		drag(word, {x, startX, dx, dy}) {
+			if (word === "window") centre(x);
+			else if (word === "time") {
+				const [a, b] = [timeAt(startX), timeAt(x)].sort((a, b) => a - b);
+
+				choosing = [Math.max(a, timeline.from), Math.min(b, timeline.to)];
+				draw();
+			} else pan(dx, dy);
+		},
+		end(word, isClick, target = canvas) {
+			const [a, b] = choosing ?? [0, 0];
+
+			choosing = null;
+			if (word !== "time") return;
+			if (b > a) setTime(a, b);
+			else if (isClick && target === head && app.state.time !== DEFAULTS.time) app.set({time: DEFAULTS.time});
+		},
+		pan,
+		stretch,
+		zoomsAt: x => x >= labelWidth(),
+	};
+	const pointer = listenToPointers(canvas, {
+		...gestures,
+		begin: event => (event.shiftKey ? "time" : "pan"),
+		hover: point,
+		click: clickAt,
 	});
-	canvas.addEventListener("focus", draw);
-	canvas.addEventListener("blur", draw);
-	scroller.addEventListener("scroll", draw);
+
+	listenToPointers(head, {
+		...gestures,
+		begin(event) {
+			if (event.offsetY >= OVERVIEW) return "time";
+			centre(event.offsetX);
+			return "window";
+		},
+		end: (word, isClick) => gestures.end(word, isClick, head),
+	});
+	scroller.classList.add("lanes");
 	new ResizeObserver(() => {
 		if (!timeline) return;
 		if (listed) sheet.style.height = `${Math.max(listed.height, scroller.clientHeight)}px`;
@@ -1053,15 +917,14 @@ export function makeTimelineView(app) {
 
 	// ---- keys ----
 
-	function key(event) {
-		if (!timeline || timeline.spans.count === 0) return false;
-		const middle = labelWidth() + plotWidth() / 2;
-		const actions = {
-			w: () => stretch(0.7, middle),
-			"+": () => stretch(0.7, middle),
-			"=": () => stretch(0.7, middle),
-			s: () => stretch(1 / 0.7, middle),
-			"-": () => stretch(1 / 0.7, middle),
+	function keys(event) {
+		if (!timeline || timeline.spans.count === 0) return {};
+		return {
+			w: () => stretch(0.7),
+			"+": () => stretch(0.7),
+			"=": () => stretch(0.7),
+			s: () => stretch(1 / 0.7),
+			"-": () => stretch(1 / 0.7),
 			a: () => move(-0.2),
 			d: () => move(0.2),
 			0: () => setWindow(timeline.from, timeline.to - timeline.from),
@@ -1079,18 +942,14 @@ export function makeTimelineView(app) {
 			Escape: leave,
 			Backspace: leave,
 		};
-
-		if (!Object.hasOwn(actions, event.key)) return false;
-		actions[event.key]();
-		return true;
 	}
 
 	return {
 		element,
 		update,
-		key,
+		keys,
+		leave: pointer.leave,
 		recolour() {
-			colours.clear();
 			look = null;
 			if (timeline && timeline.spans.count > 0) fillLegend();
 			if (timeline && timeline.spans.count > 0 && cursor) showDetails();

@@ -42,15 +42,11 @@ export function placesThatPass(profile, filter) {
 
 	for (let i = 0; i < places.count; i++)
 		passes[i] =
-			(filter.process === "" || String(places.process[i]) === filter.process) &&
-			(filter.thread === "" ||
-				`${places.process[i]}.${places.thread[i]}` === filter.thread) &&
-			(filter.device === "" || labels[i] === filter.device) &&
-			(filter.stream === "" || String(places.stream[i]) === filter.stream)
-				? 1
-				: 0;
-	passes[places.count] =
-		filter.process + filter.thread + filter.device + filter.stream === "" ? 1 : 0;
+			["", String(places.process[i])].includes(filter.process) &&
+			["", `${places.process[i]}.${places.thread[i]}`].includes(filter.thread) &&
+			["", labels[i]].includes(filter.device) &&
+			["", String(places.stream[i])].includes(filter.stream);
+	passes[places.count] = filter.process + filter.thread + filter.device + filter.stream === "";
 	return passes;
 }
 
@@ -61,10 +57,7 @@ export function rowsThatPass(profile, filter, kinds) {
 		passes = new Uint8Array(rows.count);
 
 	for (let i = 0; i < rows.count; i++)
-		passes[i] =
-			kinds.includes(rows.kind[i]) && here[rows.place[i] < 0 ? places.count : rows.place[i]]
-				? 1
-				: 0;
+		passes[i] = kinds.includes(rows.kind[i]) && here[rows.place[i] < 0 ? places.count : rows.place[i]];
 	return passes;
 }
 
@@ -72,49 +65,48 @@ export function rowsThatPass(profile, filter, kinds) {
 // `byKind` come the sums of further columns of rows (difference.js).
 export function weigh(profile, tree, passes) {
 	const {rows} = profile,
-		{columns = []} = rows;
-	const make = () => new Float64Array(tree.count);
-	const w = {
-		own: make(),
-		ownOperations: make(),
-		ownBytes: make(),
-		total: null,
-		operations: null,
-		bytes: null,
-		ownByKind: Array.from({length: ROW_KINDS + columns.length}, make),
-		byKind: null,
+		{columns = []} = rows,
+		make = () => new Float64Array(tree.count),
+		[own, ownOperations, ownBytes] = [make(), make(), make()],
+		ownByKind = Array.from({length: ROW_KINDS + columns.length}, make);
+	const sumUp = list => {
+		const sums = list.slice();
+
+		for (let i = tree.count - 1; i > 0; i--) sums[tree.parent[i]] += sums[i];
+		return sums;
 	};
 
 	for (let i = 0; i < rows.count; i++) {
 		if (!passes[i]) continue;
 		const at = rows.stack[i];
 
-		w.own[at] += rows.ns[i];
-		w.ownOperations[at] += rows.operations[i];
-		w.ownBytes[at] += rows.bytes[i];
-		w.ownByKind[rows.kind[i]][at] += rows.ns[i];
-		for (let c = 0; c < columns.length; c++) w.ownByKind[ROW_KINDS + c][at] += columns[c][i];
+		own[at] += rows.ns[i];
+		ownOperations[at] += rows.operations[i];
+		ownBytes[at] += rows.bytes[i];
+		ownByKind[rows.kind[i]][at] += rows.ns[i];
+		for (let c = 0; c < columns.length; c++) ownByKind[ROW_KINDS + c][at] += columns[c][i];
 	}
-	w.total = w.own.slice();
-	w.operations = w.ownOperations.slice();
-	w.bytes = w.ownBytes.slice();
-	w.byKind = w.ownByKind.map(list => list.slice());
-	for (const list of [w.total, w.operations, w.bytes, ...w.byKind])
-		for (let i = tree.count - 1; i > 0; i--) list[tree.parent[i]] += list[i];
-	return w;
+	return {
+		own,
+		ownOperations,
+		ownBytes,
+		ownByKind,
+		total: sumUp(own),
+		operations: sumUp(ownOperations),
+		bytes: sumUp(ownBytes),
+		byKind: ownByKind.map(sumUp),
+	};
 }
+
+export const compareTexts = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 // Returns positions of frames by name, for sorting.
 export function rankNames(frames) {
 	const order = Array.from({length: frames.count}, (_, i) => i);
 	const rank = new Uint32Array(frames.count);
 
-	order.sort((a, b) =>
-		frames.name[a] < frames.name[b] ? -1 : frames.name[a] > frames.name[b] ? 1 : a - b,
-	);
-	order.forEach((frame, at) => {
-		rank[frame] = at;
-	});
+	order.sort((a, b) => compareTexts(frames.name[a], frames.name[b]) || a - b);
+	order.forEach((frame, at) => (rank[frame] = at));
 	return rank;
 }
 
@@ -185,7 +177,7 @@ export function outermost(tree, weights, matches) {
 	for (let i = 1; i < tree.count; i++) {
 		const matched = matches[tree.frame[i]];
 
-		inside[i] = inside[tree.parent[i]] || matched ? 1 : 0;
+		inside[i] = inside[tree.parent[i]] || matched;
 		if (matched && !inside[tree.parent[i]] && weights.total[i] > 0) {
 			nodes.push(i);
 			total += weights.total[i];
@@ -227,12 +219,8 @@ export function compileSearch(text) {
 
 // Returns 1 by frame where its name, or the class of a kernel, matches; null without a search.
 export function searchFrames(frames, text) {
-	const search = compileSearch(text);
+	const search = compileSearch(text),
+		hasClass = i => frames.workClass?.[i] && search.test(frames.workClass[i]);
 
-	return (
-		search &&
-		Uint8Array.from(frames.name, (name, i) =>
-			search.test(name) || (frames.workClass?.[i] && search.test(frames.workClass[i])) ? 1 : 0,
-		)
-	);
+	return search && Uint8Array.from(frames.name, (name, i) => search.test(name) || hasClass(i));
 }
