@@ -23,10 +23,23 @@ struct work_sum *work_tally_find(const struct work_tally *tally, const struct wo
 	return at == RECORD_NONE ? NULL : &tally->list[at];
 }
 
+struct work_sum *work_tally_again(struct work_tally *tally, const struct work_key *key)
+{
+	struct work_sum *sum = tally->last < tally->count ? &tally->list[tally->last] : NULL;
+
+	if (sum && sum->key.device == key->device && sum->key.context == key->context &&
+	    sum->key.stream == key->stream && sum->key.work == key->work)
+		return sum;
+	sum = work_tally_find(tally, key);
+	if (sum)
+		tally->last = (uint32_t)(sum - tally->list);
+	return sum;
+}
+
 struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key *key)
 {
 	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, key->work};
-	struct work_sum *sum = work_tally_find(tally, key);
+	struct work_sum *sum = work_tally_again(tally, key);
 
 	if (sum)
 		return sum;

@@ -40,6 +40,7 @@ struct work_sum {
 struct work_tally {
 	RECORD_SET(struct work_sum); /* in the order of first use */
 	uint32_t max;                /* limit of distinct keys; 0: WORK_TALLY_MAX */
+	uint32_t last;               /* the sum that was found last */
 	bool overflowed; /* some work is under WORK_TALLY_REST; no more keys are added */
 };
 
@@ -56,6 +57,9 @@ static inline void work_sum_add(struct work_sum *total, const struct work_sum *s
 	total->ns += sum->ns;
 	total->bytes += sum->bytes;
 }
+
+/* Finds a sum as work_tally_find does, and sooner if it is the one found last. */
+struct work_sum *work_tally_again(struct work_tally *tally, const struct work_key *key);
 
 /* Returns the sum of a key, or NULL if it has none of its own. */
 struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key);

@@ -38,12 +38,19 @@ struct process *processes_get(const struct processes *p, uint32_t id)
 	return pointer(id_map_find(&p->by_id, id));
 }
 
+struct process *processes_again(struct processes *p, uint32_t id)
+{
+	if (!p->last || p->last->id != id)
+		p->last = processes_get(p, id);
+	return p->last;
+}
+
 #define SUM_BYTES 128u /* bytes of a sum, including the index */
 
 void process_count(struct process *process, struct work_tally *tally, struct quota *quota,
 		   const struct work_sum *sum)
 {
-	struct work_sum *total = work_tally_find(tally, &sum->key);
+	struct work_sum *total = work_tally_again(tally, &sum->key);
 
 	if (!total) {
 		if (tally->overflowed || !quota_take(quota, SUM_BYTES)) {
@@ -175,6 +182,8 @@ static struct process *enter(struct processes *p, struct process *process, uint6
 		return process;
 	}
 	id_map_remove(&p->by_id, process->id);
+	if (p->last == process)
+		p->last = NULL;
 	process_free(process);
 	return NULL;
 }
@@ -229,6 +238,8 @@ static struct process *take_ended(struct processes *p, struct process *before)
 	forget_ended(p, taken);
 	taken->before = NULL;
 	id_map_remove(&p->by_id, taken->id);
+	if (p->last == taken)
+		p->last = NULL;
 	return taken;
 }
 

@@ -148,7 +148,8 @@ struct processes {
 	struct id_map ended;  /* last ended process of each pid */
 	struct process *first_ended, *last_ended;
 	uint32_t newest_id;
-	uint32_t taken_id; /* last id that processes_take_any has taken */
+	uint32_t taken_id;    /* last id that processes_take_any has taken */
+	struct process *last; /* result of the last processes_again, which is likely the next */
 };
 
 void processes_release(struct processes *processes);
@@ -156,6 +157,9 @@ void processes_release(struct processes *processes);
 /* Return the process running under this pid, or the one with this id. NULL if there is none. */
 struct process *processes_find(const struct processes *processes, pid_t pid);
 struct process *processes_get(const struct processes *processes, uint32_t id);
+
+/* Does what processes_get does, and sooner if it is the one found last. */
+struct process *processes_again(struct processes *processes, uint32_t id);
 
 /* Returns the running process with this pid, else the last one still kept, or NULL. */
 struct process *processes_find_last(const struct processes *processes, pid_t pid);

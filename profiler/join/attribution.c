@@ -155,7 +155,7 @@ static struct process *process_of(const struct attribution *a, uint32_t id)
 {
 	if (a->ending && a->ending->id == id)
 		return a->ending;
-	return processes_get(a->parts.processes, id);
+	return processes_again(a->parts.processes, id);
 }
 
 /* Counts an operation for the comparison with CUPTI's totals of everything sent. */
@@ -365,12 +365,15 @@ static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns
 void attribution_add(void *attribution, struct origin_id id, uint64_t launched_ns,
 		     const struct gpu_operation *operation)
 {
-	struct gpu_operation o = *operation;
+	struct gpu_operation moved;
 
-	if (!o.bad_time && launched_ns > o.start_ns &&
-	    launched_ns - o.start_ns < ATTRIBUTION_CLOCK_ERROR_NS)
-		o.start_ns = launched_ns;
-	add(attribution, id, launched_ns, &o);
+	if (!operation->bad_time && launched_ns > operation->start_ns &&
+	    launched_ns - operation->start_ns < ATTRIBUTION_CLOCK_ERROR_NS) {
+		moved = *operation;
+		moved.start_ns = launched_ns;
+		operation = &moved;
+	}
+	add(attribution, id, launched_ns, operation);
 }
 
 /* ---- forgetting ---- */

@@ -52,10 +52,17 @@ static bool link_equal(const void *records, uint32_t position, const void *key)
 struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_id)
 {
 	struct key key = {process, correlation_id};
-	uint32_t at = hash_index_find(&l->index, hash_pair(process, correlation_id), link_equal,
-				      l->links, &key);
+	uint32_t at = l->last;
 
-	return at == HASH_INDEX_NONE ? NULL : &l->links[at];
+	/* the operations of a graph's launch come one after the other */
+	if (at < l->used && l->links[at].state != LINK_FREE && link_equal(l->links, at, &key))
+		return &l->links[at];
+	at = hash_index_find(&l->index, hash_pair(process, correlation_id), link_equal, l->links,
+			     &key);
+	if (at == HASH_INDEX_NONE)
+		return NULL;
+	l->last = at;
+	return &l->links[at];
 }
 
 /* Forgets the link that is least likely to be needed, if there is one. */

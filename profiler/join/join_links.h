@@ -83,6 +83,7 @@ struct links {
 	uint32_t used, capacity;
 	uint32_t free; /* list through `next` */
 	struct hash_index index;
+	uint32_t last;                       /* the link that was found last */
 	struct link_list lists[LINK_STATES]; /* used from LINK_IDLE on */
 	uint32_t of_process[LINK_PROCESSES]; /* links per process, by process modulo size */
 

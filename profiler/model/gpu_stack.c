@@ -13,13 +13,15 @@
 #define NO_WAITER ((struct stack_id){UINT32_MAX})
 
 struct gpu_stack_key {
-	struct gpu_work_origin origin;
-	struct stack_id waiter; /* NO_WAITER for the work itself */
+	const struct gpu_work_origin *origin; /* the caller's */
+	struct stack_id waiter;               /* NO_WAITER for the work itself */
 	uint32_t spins;
 };
 
 struct gpu_stack_entry {
-	struct gpu_stack_key key;
+	struct gpu_work_origin origin;
+	struct stack_id waiter;
+	uint32_t spins;
 	struct stack_id stack;
 };
 
@@ -36,10 +38,10 @@ void gpu_stack_release(struct gpu_stacks *c)
 
 /* ---- memo ---- */
 
-/* Hashes the members without copying the key to memory: every operation calls this. */
+/* Reads each member as it was written, just before: every operation calls this. */
 static uint32_t hash_key(const struct gpu_stack_key *key)
 {
-	const struct gpu_work_origin *o = &key->origin;
+	const struct gpu_work_origin *o = key->origin;
 	uint64_t hash =
 		hash_step(hash_seed.first, (uint64_t)o->launch.number << 32 | o->capture.number,
 			  (uint64_t)o->work << 32 | key->waiter.number);
@@ -48,24 +50,27 @@ static uint32_t hash_key(const struct gpu_stack_key *key)
 		hash_step(hash, (uintptr_t)o->name, (uint64_t)key->spins << 32 | o->memory));
 }
 
-static struct gpu_stack_key key_of(const struct gpu_work_origin *origin, struct stack_id waiter)
+static bool entry_equal(const void *records, uint32_t position, const void *key)
 {
-	struct gpu_stack_key key;
+	const struct gpu_stack_entry *entry = (const struct gpu_stack_entry *)records + position;
+	const struct gpu_stack_key *k = key;
+	const struct gpu_work_origin *a = &entry->origin, *b = k->origin;
 
-	memset(&key, 0, sizeof(key));
-	key.origin = *origin;
-	key.waiter = waiter;
-	return key;
+	return same_id(a->launch, b->launch) && same_id(a->capture, b->capture) &&
+	       a->work == b->work && a->memory == b->memory && a->name == b->name &&
+	       same_id(entry->waiter, k->waiter) && entry->spins == k->spins;
 }
 
-static void remember(struct gpu_stacks *c, const struct gpu_stack_entry *entry)
+static void remember(struct gpu_stacks *c, const struct gpu_stack_key *key, struct stack_id stack)
 {
+	const struct gpu_stack_entry entry = {*key->origin, key->waiter, key->spins, stack};
+
 	if (c->memo.count == MEMO_MAX || !quota_extend(c->memory, c->memo.count, &c->paid,
-						       sizeof(*entry) + HASH_INDEX_ENTRY_BYTES)) {
+						       sizeof(entry) + HASH_INDEX_ENTRY_BYTES)) {
 		hash_index_release(&c->memo.set.index);
 		c->memo.count = 0;
 	}
-	record_add_hashed(&c->memo, hash_key(&entry->key), entry);
+	record_add_hashed(&c->memo, hash_key(key), &entry);
 }
 
 void gpu_stack_forget(struct gpu_stacks *c)
@@ -126,7 +131,7 @@ static struct stack_id push_wait(struct gpu_stacks *c, struct stack_id outer, bo
 
 static struct stack_id compose(struct gpu_stacks *c, const struct gpu_stack_key *key)
 {
-	const struct gpu_work_origin *o = &key->origin;
+	const struct gpu_work_origin *o = key->origin;
 	struct stack_id stack;
 
 	if (o->work == CAPTURES) {
@@ -146,23 +151,19 @@ static struct stack_id compose(struct gpu_stacks *c, const struct gpu_stack_key 
 /* Returns the stack for a key, from the memo if possible. */
 static struct stack_id stack_of(struct gpu_stacks *c, const struct gpu_stack_key *key)
 {
-	uint32_t at = record_find_hashed(&c->memo, hash_key(key), key);
-	struct gpu_stack_entry entry;
+	uint32_t at = record_find_equal(&c->memo, hash_key(key), entry_equal, key);
+	struct stack_id stack;
 
 	if (at != RECORD_NONE)
 		return c->memo.list[at].stack;
-	memset(&entry, 0, sizeof(entry));
-	entry.key = *key;
-	entry.stack = compose(c, key);
-	remember(c, &entry);
-	return entry.stack;
+	stack = compose(c, key);
+	remember(c, key, stack);
+	return stack;
 }
 
 struct stack_id gpu_stack_work(struct gpu_stacks *c, const struct gpu_work_origin *origin)
 {
-	const struct gpu_stack_key key = key_of(origin, NO_WAITER);
-
-	return stack_of(c, &key);
+	return stack_of(c, &(struct gpu_stack_key){origin, NO_WAITER, 0});
 }
 
 struct stack_id gpu_stack_captures(struct gpu_stacks *c, struct stack_id outer,
@@ -170,21 +171,16 @@ struct stack_id gpu_stack_captures(struct gpu_stacks *c, struct stack_id outer,
 {
 	const struct gpu_work_origin pair = {
 		.launch = launched_at(outer), .capture = captured_at(inner), .work = CAPTURES};
-	const struct gpu_stack_key key = key_of(&pair, NO_WAITER);
 
-	return stack_of(c, &key);
+	return stack_of(c, &(struct gpu_stack_key){&pair, NO_WAITER, 0});
 }
 
 struct stack_id gpu_stack_wait(struct gpu_stacks *c, struct stack_id waiter, bool spins,
 			       const struct gpu_work_origin *origin)
 {
-	struct gpu_stack_key key;
-
 	if (!origin)
 		return push_wait(c, append(c, STACK_EMPTY, waiter), spins);
-	key = key_of(origin, waiter);
-	key.spins = spins;
-	return stack_of(c, &key);
+	return stack_of(c, &(struct gpu_stack_key){origin, waiter, spins});
 }
 
 struct stack_id gpu_stack_stall(struct gpu_stacks *c, const struct gpu_work_origin *origin)

@@ -31,11 +31,13 @@ static bool row_equal(const void *records, uint32_t position, const void *key)
 /* Finds or adds the row of a device and kind. Returns NULL if out of memory. */
 static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t work)
 {
-	struct gpu_row key = {.device = device, .work = work};
+	struct gpu_row *last = gpu->last_row < gpu->row_count ? &gpu->rows[gpu->last_row] : NULL;
+	struct gpu_row key;
 	uint32_t hash, at;
 
-	if (gpu->last_row < gpu->row_count && row_equal(gpu->rows, gpu->last_row, &key))
-		return &gpu->rows[gpu->last_row]; /* the common case */
+	if (last && last->device == device && last->work == work)
+		return last; /* the common case */
+	key = (struct gpu_row){.device = device, .work = work};
 	hash = hash_pair(device, work);
 	at = hash_index_find(&gpu->row_index, hash, row_equal, gpu->rows, &key);
 	if (at != HASH_INDEX_NONE) {

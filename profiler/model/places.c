@@ -9,7 +9,7 @@ int places_init(struct places *places, uint32_t mask)
 {
 	const struct place nowhere = place_unknown();
 
-	*places = (struct places){.mask = mask};
+	*places = (struct places){.mask = mask, .asked = nowhere};
 	return record_add(places, &nowhere, &nowhere) == PLACE_NOWHERE.number ? 0 : -ENOMEM;
 }
 
@@ -21,15 +21,20 @@ void places_release(struct places *places)
 
 struct place_id places_add(struct places *p, const struct place *place)
 {
-	struct place kept = place_unknown();
+	struct place kept;
 	bool is_reduced = false;
 	uint32_t at;
 
+	if (memcmp(&p->asked, place, sizeof(*place)) == 0)
+		return (struct place_id){p->last};
+	kept = place_unknown();
 	for (uint32_t i = 0; i < PLACE_PARTS; i++)
 		if (p->mask & 1u << i)
 			kept.part[i] = place->part[i];
-	if (memcmp(&p->list[p->last], &kept, sizeof(kept)) == 0)
+	if (memcmp(&p->list[p->last], &kept, sizeof(kept)) == 0) {
+		p->asked = *place;
 		return (struct place_id){p->last};
+	}
 	for (;;) {
 		at = record_find(p, &kept);
 		/* the last tenth is reserved for places with only a process */
@@ -38,6 +43,8 @@ struct place_id places_add(struct places *p, const struct place *place)
 		    quota_take(p->memory, PLACE_BYTES))
 			at = record_add(p, &kept, &kept);
 		if (at != RECORD_NONE) {
+			/* one with less detail is not the place that was asked for */
+			p->asked = is_reduced ? kept : *place;
 			p->last = at;
 			return (struct place_id){at};
 		}
@@ -64,5 +71,6 @@ void places_forget(struct places *p, uint32_t *numbers)
 	quota_return(p->memory, (size_t)(p->count - left) * PLACE_BYTES);
 	p->count = left;
 	record_reindex(p, struct place);
+	p->asked = place_unknown();
 	p->last = PLACE_NOWHERE.number;
 }

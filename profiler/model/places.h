@@ -42,7 +42,8 @@ struct place {
 struct places {
 	uint32_t mask; /* kept parts: 1 << enum place_part */
 	RECORD_SET(struct place);
-	uint32_t last;        /* result of the last lookup, which is likely the next */
+	struct place asked;   /* the last lookup, which is likely the next */
+	uint32_t last;        /* its result */
 	struct quota *memory; /* borrowed; set it after places_init; NULL: no limit */
 };
 
