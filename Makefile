@@ -48,7 +48,8 @@ inject_src := $(filter-out cupti_trace/wire/gpu_wire_decode.c cupti_trace/wire/g
 	python_dict.c python_loop.c python_merge.c python_trampoline.c $(addprefix util/,array.c guarded_path.c hash.c hash_index.c record_set.c text.c))
 profiler_src := $(wildcard profiler/*/*.c) \
 	cupti_trace/wire/gpu_wire_decode.c cupti_trace/wire/gpu_wire_scan.c cupti_trace/wire/gpu_wire_encode.c \
-	cupti_trace/wire/gpu_wire_fields.c cupti_trace/wire/trace_config.c cupti_trace/wire/work_tally.c
+	cupti_trace/wire/gpu_wire_fields.c cupti_trace/wire/node_run.c cupti_trace/wire/trace_config.c \
+	cupti_trace/wire/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
 # these first: what callbacks look up at each launch is then on one page with what hot_path.h is about; last what launches

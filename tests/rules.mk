@@ -129,8 +129,8 @@ $(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
 
 # What they call, built once with clang and its sanitizers: the readers of foreign files, the pipe and the collecting
 # side that it writes to, results and all that writes them, the command line. Only what a fuzzer refers to is linked in.
-FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/run/trace_reader.c profiler/attach/notices.c \
-	$(addprefix cupti_trace/wire/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_fields.c gpu_wire_scan.c work_tally.c) cupti_trace/hw/cubin_lines.c cupti_trace/python/module_tree.c \
+FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c profiler/sources/node_works.c profiler/run/trace_reader.c profiler/attach/notices.c \
+	$(addprefix cupti_trace/wire/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_fields.c gpu_wire_scan.c node_run.c work_tally.c) cupti_trace/hw/cubin_lines.c cupti_trace/python/module_tree.c \
 	$(wildcard $(addprefix profiler/,base/*.c join/*.c cpu/*.c addons/*.c model/*.c tables/*.c shape/*.c findings/*.c formats/*.c web/*.c send/*.c output/*.c report/*.c)) \
 	$(addprefix profiler/commands/,options.c option_rules.c option_table.c option_values.c slips.c output_name.c help.c completion.c gate.c)
 FUZZED_OBJ := $(FUZZED_SRC:%.c=$(FUZZ_DIR)/of/%.o)
@@ -223,6 +223,11 @@ $(BENCH_DIR)/capture $(BENCH_DIR)/nvtx: $(BENCH_DIR)/%: tests/bench/bench_%.c $(
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ -pthread -ldl
 
+$(BENCH_DIR)/graph_nodes: tests/bench/bench_graph_nodes.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+	$(call msg,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -pthread -ldl
+
 $(BENCH_DIR)/deep: tests/bench/bench_deep.c
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
@@ -239,7 +244,7 @@ $(addprefix $(BENCH_DIR)/,python_stack async_parent): $(BENCH_DIR)/%: tests/benc
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
 # built by the tests, too, which do not run them
-bench-build: $(addprefix $(BENCH_DIR)/,pipe waits timeline findings live trace naming capture nvtx deep switches \
+bench-build: $(addprefix $(BENCH_DIR)/,pipe waits timeline findings live trace naming capture nvtx deep switches graph_nodes \
 	$(if $(PYTHON_CONFIG),python_stack async_parent))
 run-tests: bench-build
 bench: all bench-build fake_cuda workloads

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "cupti_trace/core/clock.h"
 #include "cupti_trace/core/guest.h"
+#include "cupti_trace/core/hot_path.h"
 #include "cupti_trace/core/overhead.h"
 #include "cupti_trace/wire/gpu_wire_fields.h"
 #include "symbolize/util/text.h"
@@ -394,9 +395,9 @@ static bool is_of_type(const char *line, enum gpu_event_type type)
 static bool is_definition(const char *line, size_t size)
 {
 	static const enum gpu_event_type others[] = {
-		GPU_EVENT_LAUNCH, GPU_EVENT_LAUNCH_END, GPU_EVENT_KERNEL, GPU_EVENT_WORK,
-		GPU_EVENT_WAIT,   GPU_EVENT_DROPS,      GPU_EVENT_VOID,   GPU_EVENT_ERROR,
-		GPU_EVENT_POOL,   GPU_EVENT_COUNTERS};
+		GPU_EVENT_LAUNCH, GPU_EVENT_LAUNCH_END, GPU_EVENT_KERNEL,  GPU_EVENT_WORK,
+		GPU_EVENT_WAIT,   GPU_EVENT_DROPS,      GPU_EVENT_VOID,    GPU_EVENT_ERROR,
+		GPU_EVENT_POOL,   GPU_EVENT_COUNTERS,   GPU_EVENT_NODE_RUN};
 	static const char graph_launch[] = "\"c\":";
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -436,6 +437,8 @@ static void give_up_line(struct sink *sink, const char *line, size_t length)
 {
 	if (is_of_type(line, GPU_EVENT_KERNEL) || is_of_type(line, GPU_EVENT_WORK)) {
 		sink->drops.unsent_kernels++;
+	} else if (is_of_type(line, GPU_EVENT_NODE_RUN)) {
+		sink->drops.unsent_kernels += node_run_steps_of(line, length);
 	} else if (is_of_type(line, GPU_EVENT_LAUNCH)) {
 		sink->drops.unsent_launches++;
 	} else if (is_of_type(line, GPU_EVENT_DROPS)) { /* the only line of the batch */
@@ -539,12 +542,21 @@ static void give_up(struct sink *sink)
 	sink->sequence++;
 }
 
+static void end_run(struct sink *sink)
+{
+	if (!sink->runs.steps)
+		return;
+	node_runs_end(&sink->runs, sink->batch + sink->used);
+	sink->used += NODE_RUN_END_BYTES;
+}
+
 static void send_batch(struct sink *sink)
 {
 	bool is_empty = sink->used == SINK_HEADER_MAX;
 	size_t sent = 0;
 	int err;
 
+	end_run(sink);
 	if (!sink->is_on || (is_empty && sink->kept_from == sink->kept_end))
 		return;
 	err = send_kept(sink);
@@ -568,23 +580,77 @@ static void send_batch(struct sink *sink)
 	begin_batch(sink);
 }
 
-static void put_locked(struct sink *sink, const struct gpu_event *event)
+/* Adds a line to the batch, sending the batch first if it is full. Returns false if it cannot. */
+static HOT_PATH_INLINE bool put_line(struct sink *sink, const struct gpu_event *event)
 {
 	int n;
 
-	if (!sink->is_on)
-		return;
+	end_run(sink);
 	n = gpu_wire_encode(event, sink->batch + sink->used, sizeof(sink->batch) - sink->used);
 	if (n == -ENOSPC) {
 		send_batch(sink);
 		if (!sink->is_on)
-			return;
+			return false;
 		n = gpu_wire_encode(event, sink->batch + sink->used,
 				    sizeof(sink->batch) - sink->used);
 	}
-	if (n < 0)
+	sink->used += n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+/* Keeps a function's locals off the stacks of launching threads, which may be small. */
+#define APART __attribute__((noinline))
+
+/* Begins a line with the operation of a graph's node. Returns false if it cannot. */
+static bool begin_run(struct sink *sink, const struct gpu_event *event, uint32_t work_id)
+{
+	end_run(sink);
+	if (sizeof(sink->batch) - sink->used < NODE_RUN_LINE_BYTES)
+		send_batch(sink);
+	if (!sink->is_on)
+		return false;
+	sink->used += node_runs_begin(&sink->runs, event, work_id, sink->batch + sink->used,
+				      sizeof(sink->batch) - sink->used);
+	return true;
+}
+
+/*
+ * Puts the operation of a graph's node into a line with others of its launch. Returns false if it
+ * must have a line of its own, or the sink was turned off.
+ */
+static APART bool put_node(struct sink *sink, const struct gpu_event *event)
+{
+	bool is_new;
+	uint32_t id = node_runs_define(&sink->runs, event, &is_new);
+	struct gpu_event definition = {.type = GPU_EVENT_NODE_WORK};
+
+	if (!id)
+		return false;
+	if (is_new) {
+		definition.node_work = (struct gpu_event_node_work){
+			id, sink->runs.works.list[sink->runs.works.count - 1]};
+		if (!put_line(sink, &definition))
+			return false;
+	}
+	if (!node_runs_continues(&sink->runs, event) ||
+	    sizeof(sink->batch) - sink->used < NODE_RUN_STEP_BYTES + NODE_RUN_END_BYTES)
+		return begin_run(sink, event, id);
+	sink->used += node_runs_add(&sink->runs, event, id, sink->batch + sink->used);
+	return true;
+}
+
+static bool is_of_node(const struct gpu_event *event)
+{
+	return (event->type == GPU_EVENT_KERNEL && event->kernel.graph_node_id) ||
+	       (event->type == GPU_EVENT_WORK && event->work.graph_node_id);
+}
+
+static void put_locked(struct sink *sink, const struct gpu_event *event)
+{
+	if (!sink->is_on)
 		return;
-	sink->used += (size_t)n;
+	if (!(is_of_node(event) && put_node(sink, event)) && !put_line(sink, event))
+		return;
 	if (event->type == GPU_EVENT_KERNEL) {
 		sink->totals.kernels++;
 		sink->totals.kernel_ns += event->kernel.duration_ns;
@@ -740,6 +806,7 @@ void sink_start_over(struct sink *sink)
 	free(sink->kept);
 	sink->kept = NULL;
 	sink->kept_from = sink->kept_end = sink->kept_capacity = 0;
+	node_runs_release(&sink->runs);
 	pthread_mutex_unlock(&sink->lock);
 }
 

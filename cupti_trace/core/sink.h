@@ -13,6 +13,9 @@
  * in a batch that was given up are kept, and sent first when there is room. They take up to
  * SINK_KEPT_MAX bytes; a notice counts those beyond.
  *
+ * Operations of a graph's launch that are put one after the other go into one line (node_run.h).
+ * Any other event ends that line, and so does a full batch.
+ *
  * A program may close all descriptors, ours too, and open a file of its own under the number. So
  * before each write, also after waiting for room, the descriptor is compared with the pipe. If it
  * is another file, the pipe is opened again; while that fails, batches are given up. A file opened
@@ -41,6 +44,7 @@
 #include "cupti_trace/core/guest.h"
 #include "cupti_trace/wire/gpu_event.h"
 #include "cupti_trace/wire/gpu_wire.h"
+#include "cupti_trace/wire/node_run.h"
 
 #define SINK_TIMEOUT_MS GPU_WIRE_TIMEOUT_MS
 #define SINK_PATH_MAX 1024
@@ -60,10 +64,11 @@ struct sink {
 	uint32_t pid;
 	pid_t owner; /* the process that opened it */
 	uint64_t instance;
-	bool stalled; /* the last write was given up; no waiting until one succeeds */
-	bool waits;   /* a thread is waiting for room */
-	bool broken;  /* no reader any more */
-	size_t used;  /* bytes in `batch`, including the room for its header */
+	bool stalled;          /* the last write was given up; no waiting until one succeeds */
+	bool waits;            /* a thread is waiting for room */
+	bool broken;           /* no reader any more */
+	size_t used;           /* bytes in `batch`, including the room for its header */
+	struct node_runs runs; /* while a line is open, its end is not in `batch` yet */
 	uint64_t sequence;
 	uint64_t written_ns;                /* time of the last batch */
 	struct gpu_event_drops batch_drops; /* drops in the batch; taken back if it is given up */

@@ -31,7 +31,8 @@ enum gpu_event_type {
 	GPU_EVENT_WAIT,       /* a thread waited for the GPU */
 	GPU_EVENT_BATCH,      /* the next lines are from this instance */
 	GPU_EVENT_GOODBYE,    /* orderly end, with totals to check against */
-	GPU_EVENT_LAST_SCANNED = GPU_EVENT_GOODBYE,
+	GPU_EVENT_NODE_RUN,   /* nodes of one launch of a graph ran */
+	GPU_EVENT_LAST_SCANNED = GPU_EVENT_NODE_RUN,
 	GPU_EVENT_HELLO,      /* first event of an instance */
 	GPU_EVENT_MAPS,       /* new code was mapped: look for launch functions again */
 	GPU_EVENT_NAME,       /* defines a name id */
@@ -41,6 +42,7 @@ enum gpu_event_type {
 	GPU_EVENT_DROPS,      /* events that could not be recorded or sent */
 	GPU_EVENT_NOTICE,     /* something the user should know */
 	GPU_EVENT_NODE,       /* the call that made a graph's node */
+	GPU_EVENT_NODE_WORK,  /* defines the work of graphs' nodes */
 	GPU_EVENT_SUM,        /* the total that CUPTI reported for one stream and kind */
 	GPU_EVENT_NVTX,       /* defines the id of an NVTX range's name */
 	GPU_EVENT_DEVICE,     /* describes a device */
@@ -302,6 +304,55 @@ struct gpu_event_work {
 	uint32_t source_memory, destination_memory; /* CUPTI's memory kinds; 0: unknown */
 	uint64_t address; /* for an allocation or release, on request (--alloc); otherwise 0 */
 	uint32_t bad_time, outside; /* as in gpu_event_kernel */
+};
+
+/*
+ * Defines the work of nodes of graphs: all about an operation that is equal at each launch. Many
+ * nodes may share a definition. Ids start at 1 and are defined in order. A receiver need keep only
+ * the last GPU_NODE_WORKS definitions.
+ */
+#define GPU_NODE_WORKS 4096u
+struct gpu_node_work { /* no padding: compared as bytes */
+	uint64_t bytes;
+	uint32_t work; /* enum gpu_work */
+	uint32_t device_id, context_id, stream_id;
+	uint32_t source_memory, destination_memory; /* CUPTI's memory kinds; 0: unknown */
+	/* for other work, these are 0 */
+	uint32_t name_id;
+	uint32_t grid[3], block[3];
+	uint32_t static_shared, dynamic_shared, registers;
+};
+struct gpu_event_node_work {
+	uint32_t id; /* not 0 */
+	struct gpu_node_work of;
+};
+
+/*
+ * One operation of a run, by differences from the operation before it. Branches of a graph run
+ * side by side, and nodes are not numbered in the order of their execution. So differences may be
+ * negative. Each is less than GPU_NODE_STEP_LIMIT in amount.
+ */
+#define GPU_NODE_STEP_LIMIT (INT64_C(1) << 62)
+struct gpu_node_step {
+	int64_t node;     /* from the previous node's id */
+	int64_t start_ns; /* from the previous operation's end to this one's start */
+	uint64_t duration_ns;
+	uint32_t work_id; /* a gpu_event_node_work that was sent before */
+};
+
+/*
+ * Operations of one launch of a graph, in the order of CUPTI's records. Each is a kernel or other
+ * work, with usable times (node_run.h). The first step refers to the members here: its differences
+ * are from `node_id`, and from `start_ns` as if an operation had ended there.
+ */
+#define GPU_NODE_RUN_STEPS 500u /* at 8 characters each, a line */
+struct gpu_event_node_run {
+	uint64_t start_ns;
+	uint64_t node_id; /* not 0 */
+	uint32_t correlation_id;
+	uint32_t graph_id;
+	uint32_t count; /* not 0 */
+	const struct gpu_node_step *steps;
 };
 
 /*
@@ -656,6 +707,8 @@ struct gpu_event {
 		struct gpu_event_goodbye goodbye;
 		struct gpu_event_work work;
 		struct gpu_event_node node;
+		struct gpu_event_node_work node_work;
+		struct gpu_event_node_run node_run;
 		struct gpu_event_sum sum;
 		struct gpu_event_nvtx nvtx;
 		struct gpu_event_wait wait;

@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include "cupti_trace/wire/gpu_event.h"
 
-#define GPU_WIRE_VERSION 2
+#define GPU_WIRE_VERSION 3
+#define GPU_WIRE_OLDEST 2 /* the oldest version that is understood */
 
 /* Variable with the path of the named pipe. trace_config.h has the rest of the configuration. */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"
@@ -86,8 +87,9 @@
 
 /*
  * Writes `event` as one line with its '\n' into buffer[0..size). Returns the length, -EINVAL for an
- * unknown type, or -ENOSPC if the line does not fit. For size >= GPU_WIRE_LINE_MAX it always fits:
- * strings are cut. Invalid UTF-8 and control characters in strings are escaped.
+ * unknown type, or -ENOSPC if the line does not fit. For size >= GPU_WIRE_LINE_MAX it always fits,
+ * except for a run of too many steps: strings are cut. Invalid UTF-8 and control characters in
+ * strings are escaped.
  */
 int gpu_wire_encode(const struct gpu_event *event, char *buffer, size_t size);
 

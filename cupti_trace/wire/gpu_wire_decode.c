@@ -16,12 +16,13 @@
 #include <string.h>
 #include "cupti_trace/wire/gpu_wire_fields.h"
 #include "cupti_trace/wire/gpu_wire_scan.h"
+#include "cupti_trace/wire/node_run.h"
 #include "symbolize/util/text.h"
 
 struct gpu_wire_decoder {
-	cJSON *tree;                  /* the last line's; kept because events borrow its strings */
-	size_t used;                  /* bytes of `lists` in use */
-	_Alignas(8) char lists[4096]; /* lists of the last event */
+	cJSON *tree;                   /* the last line's; kept because events borrow its strings */
+	size_t used;                   /* bytes of `lists` in use */
+	_Alignas(8) char lists[16384]; /* lists of the last event */
 };
 
 struct gpu_wire_decoder *gpu_wire_decoder_new(void)
@@ -51,15 +52,18 @@ struct reader {
  * 2^53, which is 104 days of nanoseconds since boot. Times and sums in canonical lines are scanned
  * instead and stay exact.
  */
-static uint64_t number(struct reader *r, const cJSON *item)
+static uint64_t whole(struct reader *r, double value)
 {
-	double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
-
 	if (!(value >= 0 && value <= U64_LIMIT) || value != floor(value)) {
 		r->bad = true;
 		return 0;
 	}
 	return (uint64_t)value;
+}
+
+static uint64_t number(struct reader *r, const cJSON *item)
+{
+	return whole(r, cJSON_IsNumber(item) ? item->valuedouble : -1);
 }
 
 static const cJSON *member(struct reader *r, const char *key, size_t length)
@@ -181,6 +185,16 @@ static const cJSON *rows_in(struct reader *r, const cJSON *array, uint32_t colum
 	return array->child;
 }
 
+static void read_column(struct reader *r, const struct gpu_wire_field *c, const cJSON *item,
+			char *to)
+{
+	bool is_negative = c->flags & WIRE_MINUS && cJSON_IsNumber(item) && item->valuedouble < 0;
+
+	keep(r, c, to, is_negative ? whole(r, -item->valuedouble) : number(r, item));
+	if (is_negative)
+		gpu_wire_store(to, c->bytes, 0 - gpu_wire_load(to, c->bytes));
+}
+
 static uint32_t read_rows(struct reader *r, const struct gpu_wire_field *f, const cJSON *item,
 			  char *to, uint64_t most)
 {
@@ -191,7 +205,7 @@ static uint32_t read_rows(struct reader *r, const struct gpu_wire_field *f, cons
 	item = rows_in(r, item, columns, most, &rows);
 	for (uint32_t row = 0; row < rows; row++, to += f->count)
 		for (uint32_t i = 0; i < columns; i++, item = item->next)
-			keep(r, &f->columns[i], to + f->columns[i].at, number(r, item));
+			read_column(r, &f->columns[i], item, to + f->columns[i].at);
 	return rows;
 }
 
@@ -350,6 +364,8 @@ static bool is_sane(const struct gpu_event *e)
 	case GPU_EVENT_CUBIN:
 		return e->cubin.offset <= e->cubin.size &&
 		       e->cubin.count <= e->cubin.size - e->cubin.offset;
+	case GPU_EVENT_NODE_RUN:
+		return node_run_is_sane(&e->node_run);
 	case GPU_EVENT_COUNTERS:
 		return !e->counters.count == (e->counters.state != GPU_COUNTERS_READ);
 	default:
@@ -379,6 +395,14 @@ static bool read_event(struct gpu_wire_decoder *decoder, struct gpu_event *event
 	return false;
 }
 
+/* Returns whether a run has room in a line. In other forms, such as 9e17, numbers are shorter. */
+static bool fits_line(const struct gpu_event *event)
+{
+	char line[GPU_WIRE_LINE_MAX];
+
+	return event->type != GPU_EVENT_NODE_RUN || gpu_wire_encode(event, line, sizeof(line)) > 0;
+}
+
 int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t length,
 		    struct gpu_event *event)
 {
@@ -387,7 +411,7 @@ int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t l
 	memset(event, 0, sizeof(*event));
 	if (length > GPU_WIRE_LINE_MAX)
 		return -EBADMSG;
-	if (gpu_wire_scan(line, length, event))
+	if (gpu_wire_scan(line, length, event, decoder->lists))
 		return is_sane(event) ? 0 : -EBADMSG;
 
 	memset(event, 0, sizeof(*event));
@@ -401,5 +425,5 @@ int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t l
 			return -EBADMSG;
 	if (!cJSON_IsObject(decoder->tree))
 		return -EBADMSG;
-	return read_event(decoder, event) ? 0 : -EBADMSG;
+	return read_event(decoder, event) && fits_line(event) ? 0 : -EBADMSG;
 }

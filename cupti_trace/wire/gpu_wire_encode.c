@@ -157,9 +157,14 @@ static void put_rows(struct line *l, const char *rows, uint32_t n, const struct 
 {
 	for (uint32_t i = 0; i < n; i++, rows += f->count) {
 		for (const struct gpu_wire_field *c = f->columns; c->bytes; c++) {
+			uint64_t value = gpu_wire_load(rows + c->at, c->bytes);
+
 			if (i || c > f->columns)
 				put_bytes(l, ",", 1);
-			put_u64(l, gpu_wire_load(rows + c->at, c->bytes));
+			if (c->flags & WIRE_MINUS)
+				put_signed(l, (int64_t)value);
+			else
+				put_u64(l, value);
 		}
 	}
 }

@@ -39,9 +39,10 @@ enum gpu_wire_flag {
 	/*
 	 * A field is neither written nor read if its member `with` is 0. One of these changes that:
 	 */
-	WIRE_UNLESS = 4,  /* ... if `with` is not 0 instead */
-	WIRE_SHOWS = 8,   /* reading the field sets `with` to 1; it may be missing */
-	WIRE_LENIENT = 16 /* the field is read in any case, and may be missing */
+	WIRE_UNLESS = 4,   /* ... if `with` is not 0 instead */
+	WIRE_SHOWS = 8,    /* reading the field sets `with` to 1; it may be missing */
+	WIRE_LENIENT = 16, /* the field is read in any case, and may be missing */
+	WIRE_MINUS = 32    /* a column in WIRE_ROWS may be negative; `most` bounds its amount */
 };
 
 struct gpu_wire_field {

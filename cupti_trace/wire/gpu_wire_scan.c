@@ -8,6 +8,7 @@
 struct scan {
 	const char *at;
 	const char *end;
+	char *rows; /* room for a list */
 	bool failed;
 };
 
@@ -56,6 +57,63 @@ static void scan_number(struct scan *s, const struct gpu_wire_field *f, char *to
 	s->at = at;
 }
 
+/* Reads a number into `*value`. Returns its end, or NULL. */
+static inline const char *scan_digits(const char *at, const char *end, uint64_t *value)
+{
+	const char *start = at;
+	uint64_t number = 0;
+
+	for (; at < end && (unsigned char)(*at - '0') < 10; at++)
+		number = number * 10 + (unsigned char)(*at - '0');
+	*value = number;
+	/* 19 digits are always less than 2^64 */
+	return at == start || at - start > 19 || number > INT64_MAX ||
+			       (*start == '0' && at - start > 1)
+		       ? NULL
+		       : at;
+}
+
+/* Reads the number of a column, which may be negative. Returns its end, or NULL. */
+static inline const char *scan_column(const char *at, const char *end,
+				      const struct gpu_wire_field *f, char *to)
+{
+	bool is_negative = f->flags & WIRE_MINUS && at < end && *at == '-';
+	uint64_t value;
+
+	at = scan_digits(at + is_negative, end, &value);
+	/* zero is written without a sign */
+	if (!at || !gpu_wire_keep(f, to, value) || (is_negative && value == 0))
+		return NULL;
+	if (is_negative)
+		gpu_wire_store(to, f->bytes, 0 - value);
+	return at;
+}
+
+/* Reads a list of rows. Returns their number. */
+static uint32_t scan_rows(struct scan *s, const struct gpu_wire_field *f)
+{
+	const char *at = s->at, *end = s->end;
+	char *row = s->rows;
+	uint32_t rows = 0;
+
+	for (;; at++, row += f->count) {
+		const struct gpu_wire_field *c = f->columns;
+
+		s->failed |= rows++ == f->most;
+		for (; !s->failed; at++) {
+			at = scan_column(at, end, c, row + c->at);
+			s->failed = !at || at == end;
+			if (s->failed || !(++c)->bytes)
+				break;
+			s->failed = *at != ',';
+		}
+		if (s->failed || *at != ',')
+			break;
+	}
+	s->at = at ? at : end;
+	return rows;
+}
+
 /* Reads up to 16 hexadecimal digits. */
 static void scan_hex(struct scan *s, const struct gpu_wire_field *f, char *to)
 {
@@ -98,6 +156,10 @@ static void scan_value(struct scan *s, char *base, const struct gpu_wire_field *
 			scan_number(s, c, base + c->at);
 		}
 		break;
+	case WIRE_ROWS:
+		memcpy(at, &s->rows, sizeof(s->rows));
+		gpu_wire_store(base + f->count_at, sizeof(uint32_t), scan_rows(s, f));
+		break;
 	case WIRE_HEX:
 	case WIRE_HEX_16:
 		scan_hex(s, f, at);
@@ -119,9 +181,9 @@ static void scan_field(struct scan *s, char *base, const struct gpu_wire_field *
 	scan_value(s, base, f);
 }
 
-bool gpu_wire_scan(const char *line, size_t length, struct gpu_event *event)
+bool gpu_wire_scan(const char *line, size_t length, struct gpu_event *event, void *rows)
 {
-	struct scan s = {.at = line, .end = line + length};
+	struct scan s = {.at = line, .end = line + length, .rows = rows};
 	const struct gpu_wire_field *f;
 	int type;
 

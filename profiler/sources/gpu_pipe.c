@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cupti_trace/wire/gpu_wire.h"
+#include "profiler/sources/node_works.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/hash_index.h"
 #include "symbolize/util/id_map.h"
@@ -40,9 +41,12 @@ struct tracee {
 	uint64_t unsent;                   /* dropped by the sender */
 	/* launches of one kernel each, their kernels, and lost records */
 	uint64_t kernel_launches, launched_kernels, lost;
-	struct id_map names; /* id -> const char * */
-	size_t kept_bytes;   /* bytes of `names` and `piece`, charged to the target's quota */
-	char *piece;         /* partly received name, or NULL */
+	struct id_map names;    /* id -> const char * */
+	uint32_t names_version; /* from 1 on: changes whenever a name is set */
+	size_t kept_bytes;      /* bytes of `names` and `piece`, charged to the target's quota
+				 */
+	struct node_works works;
+	char *piece; /* partly received name, or NULL */
 	size_t piece_length;
 	uint32_t piece_id;
 };
@@ -69,6 +73,12 @@ struct gpu_pipe {
 	uint64_t batch_left; /* bytes left of the batch, if bounded */
 	uint64_t batch_sequence, batch_instance;
 	struct gpu_event event;
+	/* line with operations of graphs' nodes that are still to be returned */
+	struct node_run open;
+	struct node_work *work; /* the last event's; NULL: the event had a line of its own */
+	bool open_is_rejected;
+	const char *open_line;
+	size_t open_length;
 	const char *at, *end;             /* bytes not yet processed */
 	char line[GPU_WIRE_LINE_MAX + 1]; /* start of a line, from an earlier piece */
 	size_t line_length;
@@ -102,6 +112,7 @@ static void free_tracee(struct gpu_pipe *p, struct tracee *t)
 	id_map_release(&t->names);
 	id_map_release(&t->writes);
 	free(t->piece);
+	node_works_release(&t->works, collect_target_quota(p->collect));
 	free(t);
 }
 
@@ -135,14 +146,17 @@ static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 		return NULL;
 	}
 	t->instance = instance;
+	t->names_version = 1;
 	return t;
 }
 
 static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 {
 	record_remove(&p->tracees, uint64_t, record_find(&p->tracees, &t->instance));
-	if (p->current == t)
+	if (p->current == t) {
 		p->current = NULL;
+		p->open.run.count = 0;
+	}
 	if (p->pending == t)
 		p->pending = NULL;
 	free_tracee(p, t);
@@ -352,6 +366,12 @@ static bool keep_bytes(struct gpu_pipe *p, struct tracee *t, size_t bytes)
 	return true;
 }
 
+static void drop_bytes(struct gpu_pipe *p, struct tracee *t, size_t bytes)
+{
+	t->kept_bytes -= bytes;
+	quota_return(collect_target_quota(p->collect), bytes);
+}
+
 /* Sets a kernel's name. Over the quota the kernel has no name, which is counted. */
 static void set_name(struct gpu_pipe *p, struct tracee *t, uint32_t id, const char *name)
 {
@@ -363,6 +383,7 @@ static void set_name(struct gpu_pipe *p, struct tracee *t, uint32_t id, const ch
 	value = id_map_get(&t->names, id);
 	if (value)
 		*value = (uint64_t)(uintptr_t)kept;
+	t->names_version += t->names_version < UINT32_MAX ? 1 : 2; /* never 0 */
 }
 
 static void drop_piece(struct gpu_pipe *p, struct tracee *t)
@@ -371,8 +392,7 @@ static void drop_piece(struct gpu_pipe *p, struct tracee *t)
 		return;
 	free(t->piece);
 	t->piece = NULL;
-	t->kept_bytes -= t->piece_length + 1;
-	quota_return(collect_target_quota(p->collect), t->piece_length + 1);
+	drop_bytes(p, t, t->piece_length + 1);
 	t->piece_length = 0;
 }
 
@@ -397,8 +417,7 @@ static bool add_piece(struct gpu_pipe *p, struct tracee *t, const char *text)
 		return false;
 	piece = realloc(t->piece, t->piece_length + n + 1);
 	if (!piece) {
-		t->kept_bytes -= bytes;
-		quota_return(collect_target_quota(p->collect), bytes);
+		drop_bytes(p, t, bytes);
 		return false;
 	}
 	memcpy(piece + t->piece_length, text, n);
@@ -436,6 +455,16 @@ static const char *name_of(const struct tracee *t, uint32_t id)
 	if (name)
 		return (const char *)(uintptr_t)*name;
 	return id ? GPU_PIPE_NAME_LOST : GPU_PIPE_NAMES_FULL;
+}
+
+/* Returns the name of the kernel that nodes of graphs run. Looks for it when names have changed. */
+static const char *name_of_work(const struct tracee *t, struct node_work *work)
+{
+	if (work->version != t->names_version) {
+		work->name = name_of(t, work->event.of.name_id);
+		work->version = t->names_version;
+	}
+	return work->name;
 }
 
 /* ---- events ---- */
@@ -548,7 +577,7 @@ static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 		p->ledger->bounds.out_of_memory++;
 		return true;
 	}
-	t->is_ignored = e->version != GPU_WIRE_VERSION;
+	t->is_ignored = e->version < GPU_WIRE_OLDEST || e->version > GPU_WIRE_VERSION;
 	t->is_tracing = !e->is_off && !t->is_ignored; /* otherwise the hello explains why not */
 	p->pending = p->current = t;
 	p->batch_is_refused = false;
@@ -673,6 +702,7 @@ static void leave(struct gpu_pipe *p, bool is_end_of_file)
 	p->batch_is_repeat = false;
 	p->batch_is_bounded = false;
 	p->batch_instance = 0;
+	p->open.run.count = 0;
 }
 
 /*
@@ -688,6 +718,37 @@ static void leave_batch(struct gpu_pipe *p, size_t length)
 	} else {
 		p->batch_left -= length + 1;
 	}
+}
+
+static void open_run(struct gpu_pipe *p, const struct gpu_event_node_run *run, const char *line,
+		     size_t length)
+{
+	node_run_open(&p->open, run);
+	p->open_is_rejected = false;
+	p->open_line = line;
+	p->open_length = length;
+}
+
+/*
+ * Makes the event of the next operation in the open line. Returns false at its end. Operations
+ * whose work was not defined, or whose time would take a total past its limit, are left out: the
+ * line counts as malformed, once.
+ */
+static bool next_operation(struct gpu_pipe *p)
+{
+	while (p->open.run.count &&
+	       node_run_next(&p->open, &p->current->works, &p->work, &p->event)) {
+		if (p->work && add_measured(p->ledger, &p->event)) {
+			count_event(p, p->current, &p->event);
+			return true;
+		}
+		if (!p->open_is_rejected)
+			reject_line(p, false, p->open_line, p->open_length);
+		p->open_is_rejected = true;
+	}
+	p->open.run.count = 0;
+	p->work = NULL;
+	return false;
 }
 
 /* Processes a line. Returns true if its event is to be returned. */
@@ -725,6 +786,15 @@ static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 	if (event->type == GPU_EVENT_NAME) {
 		if (!take_name(p, p->current, &event->name))
 			reject_line(p, false, line, length);
+		return false;
+	}
+	if (event->type == GPU_EVENT_NODE_WORK) {
+		node_works_add(&p->current->works, collect_target_quota(p->collect),
+			       &event->node_work);
+		return false;
+	}
+	if (event->type == GPU_EVENT_NODE_RUN) {
+		open_run(p, &event->node_run, line, length);
 		return false;
 	}
 	if (!add_measured(p->ledger, event)) {
@@ -790,11 +860,13 @@ static void refuse_pending(struct gpu_pipe *p)
 }
 
 /* Returns the kernel, or other GPU function, that the event is about, or NULL. */
-static const char *kernel_of(const struct tracee *t, const struct gpu_event *event)
+static const char *kernel_of(const struct gpu_pipe *p, const struct gpu_event *event)
 {
+	const struct tracee *t = p->current;
+
 	switch (event->type) {
 	case GPU_EVENT_KERNEL:
-		return name_of(t, event->kernel.name_id);
+		return p->work ? name_of_work(t, p->work) : name_of(t, event->kernel.name_id);
 	case GPU_EVENT_PCS:
 		return name_of(t, event->pcs.name_id);
 	default:
@@ -809,14 +881,15 @@ const struct gpu_event *gpu_pipe_next(struct gpu_pipe *p, struct tracee **tracee
 	size_t length;
 
 	refuse_pending(p);
-	while (next_line(p, &line, &length)) {
-		if (!take_line(p, line, length))
-			continue;
-		*tracee = p->current;
-		*kernel = kernel_of(p->current, &p->event);
-		return &p->event;
+	while (!next_operation(p)) {
+		if (!next_line(p, &line, &length))
+			return NULL;
+		if (take_line(p, line, length))
+			break;
 	}
-	return NULL;
+	*tracee = p->current;
+	*kernel = kernel_of(p, &p->event);
+	return &p->event;
 }
 
 /* ---- bytes ---- */

@@ -65,7 +65,8 @@ void gpu_pipe_feed(struct gpu_pipe *pipe, const char *bytes, size_t size);
 
 /*
  * Returns the next event, or NULL if no complete line is left. Valid until the next call. Batches
- * and names are handled internally. All other events of accepted programs are returned, and all
+ * and names are handled internally. A line with operations of graphs' nodes becomes an event for
+ * each. All other events of accepted programs are returned, and all
  * hellos. `*kernel` is the mangled name for GPU_EVENT_KERNEL.
  *
  * A hello is refused unless gpu_pipe_accept is called before the next call.

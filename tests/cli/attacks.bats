@@ -52,7 +52,7 @@ expect_honest_work()
 @test "high and sparse ids" {
 	attack ids
 	expect_honest_work
-	expect_line stderr "^profile: $(malformed 634 lines pipe) were ignored "
+	expect_line stderr "^profile: $(malformed 691 lines pipe) were ignored "
 }
 
 @test "endless strings" {

@@ -491,6 +491,117 @@ static void control_characters_in_names_are_replaced(void **state)
 
 /* ---- what a program says about itself ---- */
 
+/* Libraries of version 2 have a line for each operation, as later ones have for most. */
+static void an_older_version_is_understood(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	batch(b, 7, 0);
+	hello_of(b, 7, 7, GPU_WIRE_OLDEST, 1);
+	name(b, 1, 0, "k");
+	kernel(b, 1, 5);
+	bye(b, 1, 5);
+	assert_ledger(b, pipe, foreign_versions, 0);
+	assert_ledger(b, gpu, kernels, 1);
+	batch(b, 8, 0);
+	hello_of(b, 8, 8, GPU_WIRE_OLDEST - 1, 1);
+	kernel(b, 1, 5);
+	assert_ledger(b, pipe, foreign_versions, 1);
+	assert_ledger(b, gpu, kernels, 1);
+}
+
+/* ---- operations of graphs' nodes ---- */
+
+static void define_work(struct pipe_bench *b, uint32_t id, uint32_t name_id)
+{
+	put(b, &(struct gpu_event){.type = GPU_EVENT_NODE_WORK,
+				   .node_work = {id, {.stream_id = 100 + id, .name_id = name_id}}});
+}
+
+static void steps_become_events(void **state)
+{
+	struct pipe_bench *b = *state;
+	const struct gpu_event_kernel *k = &b->heard[2].event.kernel;
+	const struct gpu_event_work *w = &b->heard[3].event.work;
+
+	begin_program(b, 7);
+	name(b, 1, 0, "k");
+	define_work(b, 1, 1);
+	define_work(b, 2, 9);
+	feed(b, "{\"t\":\"nw\",\"i\":3,\"w\":12,\"v\":[1,2,3],\"bytes\":77,\"p\":[4,5]}\n");
+	feed(b, "{\"t\":\"nr\",\"c\":6,\"gr\":[8,50],\"s\":1000,\"x\":[1,0,0,10,2,1,-5,20,3,-2,"
+		"30,40]}\n");
+	kernel(b, 1, 1);
+	name(b, 1, 0, "other"); /* no library does this */
+	feed(b, "{\"t\":\"nr\",\"c\":6,\"gr\":[8,50],\"s\":1000,\"x\":[1,0,0,10,1,1,-5,20]}\n");
+	bye(b, 6, 101);
+	assert_int_equal(b->count, 8);
+	assert_kernel(b, 1, "k");
+	assert_kernel(b, 4, "k");
+	assert_kernel(b, 5, "other");
+	assert_kernel(b, 6, "other");
+	assert_kernel(b, 2, GPU_PIPE_NAME_LOST);
+	assert_true(k->start_ns == 1005 && k->duration_ns == 20 && k->stream_id == 102);
+	assert_true(k->graph_id == 8 && k->graph_node_id == 51 && k->correlation_id == 6);
+	assert_true(w->start_ns == 1055 && w->duration_ns == 40 && w->graph_node_id == 49);
+	assert_true(w->work == GPU_WORK_MEMSET && w->bytes == 77 && w->stream_id == 3);
+	assert_true(w->source_memory == 4 && w->destination_memory == 5);
+	assert_int_equal(b->heard[4].event.kernel.graph_node_id, 0);
+	assert_ledger(b, pipe, malformed, 0);
+	assert_ledger(b, gpu, missing, 0);
+	assert_ledger(b, pipe, wrong_totals, 0);
+}
+
+/* Definitions that were lost, or overwritten: the rest of a line counts, and what is missing does.
+ */
+static void unknown_work_is_missing(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	begin_program(b, 7);
+	define_work(b, 1, 0);
+	define_work(b, GPU_NODE_WORKS + 2, 0);
+	define_work(b, UINT32_MAX, 0);
+	feed(b, "{\"t\":\"nr\",\"c\":6,\"gr\":[8,50],\"s\":1000,\"x\":[2,0,0,10,1,1,10,20,9,1,0,1]}"
+		"\n");
+	assert_int_equal(b->count, 2);
+	assert_int_equal(b->heard[1].event.kernel.start_ns, 1020);
+	assert_int_equal(b->heard[1].event.kernel.graph_node_id, 51);
+	assert_ledger(b, pipe, malformed, 1); /* one line */
+	feed(b,
+	     "{\"t\":\"nr\",\"c\":6,\"gr\":[8,50],\"s\":1,\"x\":[4098,0,0,1,4294967295,0,0,1]}\n");
+	assert_int_equal(b->count, 4);
+	define_work(b, GPU_NODE_WORKS + 1, 0);
+	feed(b, "{\"t\":\"nr\",\"c\":6,\"gr\":[8,50],\"s\":1,\"x\":[1,0,0,1,4097,0,0,1]}\n");
+	assert_int_equal(b->count, 5);
+	assert_ledger(b, pipe, malformed, 2);
+	/* another program has its own */
+	begin_program(b, 9);
+	feed(b, "{\"t\":\"nr\",\"c\":6,\"gr\":[8,50],\"s\":1,\"x\":[4097,0,0,1]}\n");
+	assert_int_equal(b->count, 6);
+	assert_ledger(b, pipe, malformed, 3);
+	bye(b, 1, 1);
+	assert_ledger(b, gpu, missing, 1);
+	batch(b, 7, 1);
+	bye(b, 7, 46);
+	assert_ledger(b, gpu, missing, 4);
+}
+
+static void definitions_are_limited(void **state)
+{
+	struct pipe_bench *b = *state;
+	struct quota *quota = collect_target_quota(b->collect);
+	size_t before;
+
+	begin_program(b, 7);
+	before = quota->used;
+	for (uint32_t id = 1; id <= 3 * GPU_NODE_WORKS; id++)
+		define_work(b, id, 0);
+	assert_in_range(quota->used - before, GPU_NODE_WORKS * 80, GPU_NODE_WORKS * 128);
+	bye(b, 0, 0);
+	assert_true(quota->used < before + 1000);
+}
+
 static void another_version_is_ignored(void **state)
 {
 	struct pipe_bench *b = *state;
@@ -1337,6 +1448,10 @@ int main(void)
 		TEST(a_name_without_end_is_bounded),
 		TEST(ids_out_of_range),
 		TEST(control_characters_in_names_are_replaced),
+		TEST(an_older_version_is_understood),
+		TEST(steps_become_events),
+		TEST(unknown_work_is_missing),
+		TEST(definitions_are_limited),
 		TEST(another_version_is_ignored),
 		TEST(untraceable_programs_are_counted),
 		TEST(gaps_in_the_sequence_are_lost_batches),

@@ -139,6 +139,24 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->node.tid, b->node.tid);
 		assert_int_equal(a->node.stack_id, b->node.stack_id);
 		break;
+	case GPU_EVENT_NODE_WORK: /* no padding */
+		assert_int_equal(a->node_work.id, b->node_work.id);
+		assert_memory_equal(&a->node_work.of, &b->node_work.of, sizeof(a->node_work.of));
+		break;
+	case GPU_EVENT_NODE_RUN:
+		assert_int_equal(a->node_run.start_ns, b->node_run.start_ns);
+		assert_int_equal(a->node_run.node_id, b->node_run.node_id);
+		assert_int_equal(a->node_run.correlation_id, b->node_run.correlation_id);
+		assert_int_equal(a->node_run.graph_id, b->node_run.graph_id);
+		assert_int_equal(a->node_run.count, b->node_run.count);
+		for (uint32_t i = 0; i < a->node_run.count; i++) {
+			const struct gpu_node_step *x = &a->node_run.steps[i];
+			const struct gpu_node_step *y = &b->node_run.steps[i];
+
+			assert_true(x->node == y->node && x->start_ns == y->start_ns);
+			assert_true(x->duration_ns == y->duration_ns && x->work_id == y->work_id);
+		}
+		break;
 	case GPU_EVENT_WAIT:
 		assert_int_equal(a->wait.start_ns, b->wait.start_ns);
 		assert_int_equal(a->wait.duration_ns, b->wait.duration_ns);
@@ -428,6 +446,7 @@ struct random_event {
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
 	uint8_t piece[GPU_CUBIN_PIECE];
 	struct gpu_pc_count counts[GPU_PC_LINE_COUNTS];
+	struct gpu_node_step steps[GPU_NODE_RUN_STEPS];
 };
 
 static void random_cubin(struct prng *p, struct random_event *r)
@@ -457,6 +476,63 @@ static void random_pcs(struct prng *p, struct random_event *r)
 			.pc = (uint32_t)prng_bits(p, 32),
 			.stall = 1 + (uint32_t)prng_below(p, GPU_STALL_MAX_ID - 1),
 			.samples = prng_bits(p, 53) | 1};
+}
+
+static void random_node_work(struct prng *p, struct gpu_event_node_work *e)
+{
+	struct gpu_node_work *of = &e->of;
+
+	*e = (struct gpu_event_node_work){u32(p) | 1, {.device_id = u32(p), .stream_id = u32(p)}};
+	of->context_id = u32(p);
+	if (prng_chance(p, 50)) {
+		of->work = 1 + (uint32_t)prng_below(p, GPU_WORKS - 1);
+		of->bytes = prng_bits(p, EXACT_BITS);
+		of->source_memory = u32(p);
+		of->destination_memory = u32(p);
+		return;
+	}
+	of->name_id = u32(p);
+	for (int i = 0; i < 3; i++) {
+		of->grid[i] = u32(p);
+		of->block[i] = u32(p);
+	}
+	of->static_shared = u32(p);
+	of->dynamic_shared = u32(p);
+	of->registers = u32(p);
+}
+
+/* Of so few steps, or so small ones, that a line has room. The ids and times are possible ones. */
+static void random_node_run(struct prng *p, struct random_event *r, unsigned int bits)
+{
+	struct gpu_event_node_run *e = &r->event.node_run;
+	bool is_small = prng_chance(p, 50);
+	uint64_t node, end, was;
+
+	*e = (struct gpu_event_node_run){
+		.start_ns = prng_bits(p, bits),
+		.node_id = 1 + prng_bits(p, bits) / 2,
+		.correlation_id = u32(p),
+		.graph_id = u32(p),
+		.count = 1 + (uint32_t)prng_below(p, is_small ? GPU_NODE_RUN_STEPS / 3 : 40),
+		.steps = r->steps,
+	};
+	node = e->node_id;
+	end = e->start_ns;
+	for (uint32_t i = 0; i < e->count; i++) {
+		struct gpu_node_step *step = &r->steps[i];
+
+		was = node;
+		node = is_small ? 1 + (node + prng_below(p, 3)) / 2 : 1 + prng_bits(p, bits - 2);
+		step->node = (int64_t)(node - was);
+		was = end;
+		end = is_small && end > 10 && end >> (bits - 1) == 0
+			      ? end - 10 + prng_below(p, 1000)
+			      : prng_bits(p, bits - 2);
+		step->start_ns = (int64_t)(end - was);
+		step->duration_ns = is_small ? prng_below(p, 1000) : prng_bits(p, bits - 3);
+		step->work_id = (is_small ? (uint32_t)prng_below(p, 100) : u32(p)) | 1;
+		end += step->duration_ns;
+	}
 }
 
 static struct gpu_event_frame random_frame(struct prng *p)
@@ -589,6 +665,12 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			e->node.time_ns = prng_bits(p, 64);
 		if (prng_chance(p, 50))
 			e->node.tid = u32(p);
+		break;
+	case GPU_EVENT_NODE_WORK:
+		random_node_work(p, &e->node_work);
+		break;
+	case GPU_EVENT_NODE_RUN:
+		random_node_run(p, r, TIME_BITS - 1);
 		break;
 	case GPU_EVENT_SUM:
 		e->sum = (struct gpu_event_sum){u32(p),
@@ -877,9 +959,9 @@ static size_t reverse_members(const char *line, size_t length, char *out)
 
 static void other_forms_of_hot_lines_read_the_same(void **state)
 {
-	static const enum gpu_event_type hot[] = {GPU_EVENT_BATCH, GPU_EVENT_LAUNCH,
-						  GPU_EVENT_KERNEL, GPU_EVENT_GOODBYE,
-						  GPU_EVENT_LAUNCH_END};
+	static const enum gpu_event_type hot[] = {GPU_EVENT_BATCH,      GPU_EVENT_LAUNCH,
+						  GPU_EVENT_KERNEL,     GPU_EVENT_GOODBYE,
+						  GPU_EVENT_LAUNCH_END, GPU_EVENT_NODE_RUN};
 	uint64_t rounds = unit_rounds(3000);
 
 	for (uint64_t round = 0; round < rounds; round++) {
@@ -889,9 +971,12 @@ static void other_forms_of_hot_lines_read_the_same(void **state)
 		struct gpu_event fast, slow;
 		size_t n, m;
 
-		random_event(&p, hot[round % 5], &r);
+		random_event(&p, hot[round % 6], &r);
 		/* values that the general reader keeps as double must be exact there too */
-		r.event.kernel.start_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
+		if (r.event.type == GPU_EVENT_NODE_RUN)
+			random_node_run(&p, &r, EXACT_BITS);
+		else
+			r.event.kernel.start_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 		if (r.event.type == GPU_EVENT_KERNEL) {
 			r.event.kernel.duration_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 			r.event.kernel.graph_node_id &= (UINT64_C(1) << EXACT_BITS) - 1;
@@ -1442,6 +1527,84 @@ static void the_longest_samples_and_pieces_fit_a_line(void **state)
 	assert_int_equal(decode(*state, line, (size_t)n - 1, &back), -EBADMSG);
 }
 
+/* Lines of steps: their limits, numbers without other forms, ids and times that may be. */
+static void runs_are_checked(void **state)
+{
+#define RUN(head, steps) "{\"t\":\"nr\",\"c\":1,\"gr\":[1," head ",\"x\":[" steps "]}"
+#define HEAD "5],\"s\":100"
+	static const char *const good[] = {
+		RUN(HEAD, "1,0,0,0"),
+		RUN(HEAD, "1,-4,-100,7,1,0,-7,0"),
+		RUN(HEAD, "1,0,0,0, 1,1,1,1"),
+		RUN(HEAD, "1,-0,-0,0"),
+		RUN("9223372036854775806],\"s\":9223372036854775806", "1,1,1,2305843009213693951"),
+		RUN("1],\"s\":0", "1,0,4611686018427387903,2305843009213693951,2,0,1,2,3,0,-9,1"),
+	};
+	static const char *const bad[] = {
+		RUN(HEAD, ""),
+		RUN(HEAD, "1,0,0"),
+		RUN(HEAD, "1,0,0,0,"),
+		RUN(HEAD, "1,0,0,0,1"),
+		RUN(HEAD, "0,0,0,0"),
+		RUN(HEAD, "-1,0,0,0"),
+		RUN(HEAD, "4294967296,0,0,0"),
+		RUN(HEAD, "1,0,0,-1"),
+		RUN(HEAD, "1,0,0,2305843009213693952"),
+		RUN(HEAD, "1,-5,0,0"),
+		RUN(HEAD, "1,-6,0,0"),
+		RUN(HEAD, "1,0,-101,0"),
+		RUN(HEAD, "1,0,0,50,1,0,-151,0"),
+		RUN(HEAD, "1,0.5,0,0"),
+		RUN(HEAD, "1,\"0\",0,0"),
+		RUN(HEAD, "1,4611686018427387904,0,0"),
+		RUN(HEAD, "1,-4611686018427387904,0,0"),
+		RUN("9223372036854775807],\"s\":0", "1,1,0,0"),
+		RUN("1],\"s\":9223372036854775807", "1,0,1,0"),
+		RUN("1],\"s\":9223372036854775807", "1,0,0,9,1,0,0,0"),
+		RUN("0],\"s\":0", "1,1,0,0"),
+		"{\"t\":\"nr\",\"c\":1,\"gr\":[1,5],\"s\":1,\"x\":{\"a\":1,\"b\":0,\"c\":0,\"d\":0}"
+		"}",
+		"{\"t\":\"nr\",\"c\":1,\"gr\":[1,5],\"s\":1}",
+		"{\"t\":\"nr\",\"gr\":[1,5],\"s\":1,\"x\":[1,0,0,0]}",
+		"{\"t\":\"nw\",\"i\":0,\"v\":[0,1,2],\"n\":1,\"g\":[1,1,1],\"b\":[1,1,1],\"m\":[0,"
+		"0],"
+		"\"r\":1}",
+		"{\"t\":\"nw\",\"i\":1,\"w\":99,\"v\":[0,1,2],\"bytes\":1}",
+		"{\"t\":\"nw\",\"i\":1,\"w\":1,\"v\":[0,1,2]}",
+		"{\"t\":\"nw\",\"i\":1,\"v\":[0,1,2],\"n\":1}",
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(decode_text(*state, good[i]), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(decode_text(*state, bad[i]), -EBADMSG);
+}
+
+/* As many steps as a line may have; one more, or a line that would be too long in its own form. */
+static void the_longest_run_fits_a_line(void **state)
+{
+	char line[GPU_WIRE_LINE_MAX];
+	struct gpu_event back;
+	int head = snprintf(line, sizeof(line), "%s",
+			    "{\"t\":\"nr\",\"c\":1,\"gr\":[1,1],\"s\":1,\"x\":[");
+	int most = (int)sizeof(line) - head - 2, n;
+
+	for (n = 0; n + 8 <= most; n += 8)
+		memcpy(line + head + n, "1,0,0,0,", 8);
+	memcpy(line + head + n - 1, "]}", 2);
+	assert_in_range(n / 8, GPU_NODE_RUN_STEPS - 10, GPU_NODE_RUN_STEPS);
+	assert_int_equal(decode(*state, line, (size_t)(head + n + 1), &back), 0);
+	assert_int_equal(back.node_run.count, n / 8);
+	/* in the other form: each step takes 11 bytes, and would take 45 */
+	for (n = 0; n + 11 <= most; n += 11)
+		memcpy(line + head + n, "1,0,0,9e17,", 11);
+	memcpy(line + head + n - 1, "]}", 2);
+	assert_int_equal(decode(*state, line, (size_t)(head + n + 1), &back), -EBADMSG);
+	n = 11;
+	memcpy(line + head + n - 1, "]}", 2);
+	assert_int_equal(decode(*state, line, (size_t)(head + n + 1), &back), 0);
+}
+
 /* Each duration is in one bucket, which is not longer than an eighth of it. */
 static void buckets_hold_all_durations(void **state)
 {
@@ -1540,6 +1703,8 @@ int main(void)
 		TEST(calls_are_checked),
 		TEST(broken_samples_are_refused),
 		TEST(the_longest_samples_and_pieces_fit_a_line),
+		TEST(runs_are_checked),
+		TEST(the_longest_run_fits_a_line),
 		TEST(buckets_hold_all_durations),
 		TEST(devices_are_checked),
 		TEST(damaged_lines_do_no_harm),

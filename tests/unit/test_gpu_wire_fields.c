@@ -17,6 +17,9 @@ static const struct gpu_pc_count counts[] = {{.pc = 1, .stall = 2, .samples = 3}
 					     {.pc = 4, .stall = 5, .samples = 6}};
 static const uint8_t bytes[] = {0x0a, 0xb0, 0xff};
 static const double values[] = {1, -2.5};
+static const struct gpu_node_step steps[] = {
+	{.node = 5, .start_ns = -6, .duration_ns = 7, .work_id = 8},
+	{.node = -9, .start_ns = 10, .duration_ns = 11, .work_id = 12}};
 
 /* Each member has another value. */
 static const struct {
@@ -177,6 +180,37 @@ static const struct {
 		   .tid = 4,
 		   .stack_id = 5}},
 	 "{\"t\":\"node\",\"n\":\"1a\",\"o\":\"2a\",\"moved\":1,\"s\":\"3a\",\"h\":4,\"k\":5}\n"},
+	{{.type = GPU_EVENT_NODE_WORK,
+	  .node_work = {.id = 1,
+			.of = {.device_id = 2,
+			       .context_id = 3,
+			       .stream_id = 4,
+			       .name_id = 5,
+			       .grid = {6, 7, 8},
+			       .block = {9, 10, 11},
+			       .static_shared = 12,
+			       .dynamic_shared = 13,
+			       .registers = 14}}},
+	 "{\"t\":\"nw\",\"i\":1,\"v\":[2,3,4],\"n\":5,\"g\":[6,7,8],\"b\":[9,10,11],\"m\":[12,13],"
+	 "\"r\":14}\n"},
+	{{.type = GPU_EVENT_NODE_WORK,
+	  .node_work = {.id = 1,
+			.of = {.work = 2,
+			       .device_id = 3,
+			       .context_id = 4,
+			       .stream_id = 5,
+			       .bytes = 6,
+			       .source_memory = 7,
+			       .destination_memory = 8}}},
+	 "{\"t\":\"nw\",\"i\":1,\"w\":2,\"v\":[3,4,5],\"bytes\":6,\"p\":[7,8]}\n"},
+	{{.type = GPU_EVENT_NODE_RUN,
+	  .node_run = {.start_ns = 30,
+		       .node_id = 20,
+		       .correlation_id = 1,
+		       .graph_id = 2,
+		       .count = 2,
+		       .steps = steps}},
+	 "{\"t\":\"nr\",\"c\":1,\"gr\":[2,20],\"s\":30,\"x\":[8,5,-6,7,12,-9,10,11]}\n"},
 	{{.type = GPU_EVENT_SUM,
 	  .sum = {.device_id = 1,
 		  .context_id = 2,

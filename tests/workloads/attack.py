@@ -117,6 +117,11 @@ def attack_ids(pipe):
             pipe.send('{"t":"nvtx","i":%d,"d":"d","n":"n"}' % i)
             pipe.send('{"t":"stack","i":%d,"whole":1,"f":"cuLaunchKernel","a":"p%d,n%d,1000"}' % (i, i, i))
             pipe.send('{"t":"node","n":"%x","h":1,"k":%d}' % (i << 32, i))
+            pipe.send('{"t":"nw","i":%d,"w":2,"v":[%d,1,7],"bytes":0}' % (i, i))
+        # steps to ids and times that cannot be, and of work that was never defined
+        pipe.send('{"t":"nr","c":1,"gr":[1,1],"s":1,"x":[%d,-1,0,1]}' % (2**32 - 1))
+        pipe.send('{"t":"nr","c":1,"gr":[1,%d],"s":%d,"x":[%d,0,%d,%d]}' % (base, base, base + 5, 2**62 - 1, 2**61 - 1))
+        pipe.send('{"t":"nr","c":1,"gr":[1,1],"s":1,"x":[%s]}' % ",".join("5,0,0,0" for _ in range(490)))
     pipe.kernel(1, 1000000)
     return 1, 1000000
 
