@@ -22,6 +22,7 @@
 #define CGROUP_MAGIC 0x27e0eb
 #define CGROUP2_MAGIC 0x63677270
 #define SHOWN_PIDS 8
+#define UNLIKE_MAX 65536u /* then all command lines are read again */
 
 /* State of a process in the scan. */
 enum choice { CHOICE_NONE, CHOICE_OPEN, CHOICE_OUT, CHOICE_IN };
@@ -40,6 +41,7 @@ struct attachment {
 	bool knows_roots;       /* names and groups are resolved, after the first reading */
 	struct id_map refused;  /* pids that the user may not inspect */
 	struct id_map added;    /* pid -> start_ticks */
+	struct id_map unlike;   /* pids without a matching name -> fingerprint(), then */
 	pid_t first;
 	uint32_t count;
 };
@@ -89,17 +91,13 @@ static bool is_matched(const struct attachment *a, const char *name)
 	return regexec(&a->name, name, 0, NULL, 0) == 0;
 }
 
-static bool has_name(const struct attachment *a, const struct scanned_process *p)
+static bool has_line_like_name(const struct attachment *a, const struct scanned_process *p)
 {
 	struct process_names names;
 	char *cmdline = NULL, exe[PATH_MAX];
 	bool is_found = false;
 	size_t size;
 
-	if (!a->has_name || p->is_kernel || p->has_ended)
-		return false;
-	if (is_matched(a, p->comm))
-		return true;
 	if (proc_file_read(a->calls, p->pid, "cmdline", CMDLINE_BYTES, &cmdline, &size) != 0)
 		return false;
 	read_program(p->pid, exe);
@@ -111,14 +109,42 @@ static bool has_name(const struct attachment *a, const struct scanned_process *p
 	return is_found;
 }
 
+/* Identifies what a process was when its names were compared: execve changes the comm. */
+static uint64_t fingerprint(const struct scanned_process *p)
+{
+	return p->start_ticks << 32 | hash_bytes(p->comm, strlen(p->comm));
+}
+
+static bool has_name(struct attachment *a, const struct scanned_process *p)
+{
+	const uint64_t *unlike;
+	uint64_t *added;
+
+	if (!a->has_name || p->is_kernel || p->has_ended)
+		return false;
+	if (is_matched(a, p->comm))
+		return true;
+	unlike = id_map_find(&a->unlike, (uint32_t)p->pid);
+	if (unlike && *unlike == fingerprint(p))
+		return false;
+	if (has_line_like_name(a, p))
+		return true;
+	if (a->unlike.count >= UNLIKE_MAX)
+		id_map_release(&a->unlike);
+	added = id_map_get(&a->unlike, (uint32_t)p->pid);
+	if (added) /* else it is compared again */
+		*added = fingerprint(p);
+	return false;
+}
+
+/* Adds a pid, or the process that has it now. `start_ticks` 0: whichever has it. */
 static int add_root(struct attachment *a, uint32_t pid, uint64_t start_ticks)
 {
 	uint64_t *root = id_map_get(&a->roots, pid);
 
 	if (!root)
 		return -ENOMEM;
-	if (!*root)
-		*root = start_ticks;
+	*root = start_ticks;
 	return 0;
 }
 
@@ -287,7 +313,7 @@ static bool is_same(const uint64_t *start_ticks, const struct scanned_process *p
 }
 
 /* Judges a process by itself. CHOICE_OPEN: its parent decides. */
-static enum choice judge(const struct attachment *a, const struct scanned_process *p)
+static enum choice judge(struct attachment *a, const struct scanned_process *p)
 {
 	/* children of profile are excluded, whatever else they match */
 	if (is_own(a, p->pid) || is_own(a, p->parent) || p->is_kernel)
@@ -422,6 +448,7 @@ void attachment_free(struct attachment *a)
 	id_map_release(&a->roots);
 	id_map_release(&a->refused);
 	id_map_release(&a->added);
+	id_map_release(&a->unlike);
 	free(a->choices);
 	free(a);
 }
@@ -545,6 +572,24 @@ int attachment_follow(struct attachment *a)
 		    geteuid() == 0 ? "even root" : "this user",
 		    geteuid() == 0 ? "" : "; under sudo, use --as-root");
 	return a->count ? 0 : -ESRCH;
+}
+
+int attachment_look_again(struct attachment *a)
+{
+	bool any = false;
+	int n;
+
+	if (!a->has_name && !a->cgroup[0])
+		return 0;
+	a->knows_roots = false;
+	n = read_all(a);
+	for (uint32_t i = 0; i < a->scan.count && !n; i++)
+		any |= choose(a, i) == CHOICE_IN && is_new(a, i);
+	if (!n)
+		n = keep_roots(a);
+	while (any && n > 0)
+		n = follow_new(a);
+	return n < 0 ? n : 0;
 }
 
 bool attachment_was_refused(const struct attachment *a)

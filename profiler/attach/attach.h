@@ -72,6 +72,13 @@ bool attachment_has_ended(const struct attachment *a);
 /* Follows all selected processes. Returns 0, -ESRCH if none is left, or another -errno. */
 int attachment_follow(struct attachment *a);
 
+/*
+ * Looks for processes that match the name or are in the group by now, and follows them with their
+ * descendants. Command lines are read of processes alone that are new, or have a new comm. Returns
+ * 0 or -errno. Does nothing without a name or a group.
+ */
+int attachment_look_again(struct attachment *a);
+
 /* Return the number of processes added so far, and the first one's pid; 0 if none. */
 uint32_t attachment_count(const struct attachment *a);
 pid_t attachment_first(const struct attachment *a);

@@ -178,7 +178,7 @@ bool set_output(struct parsed_options *o, const struct option_entry *e, const ch
 		return option_complain("-o needs a file name, or - for stdout");
 	if (!has_room(o->options.output_count, OUTPUTS_MAX, "-o"))
 		return false;
-	path = name_of_output(o, e, text, &o->options.outputs[o->options.output_count].time_at);
+	path = name_of_output(o, e, text, &o->options.time_at[o->options.output_count]);
 	if (path)
 		o->options.outputs[o->options.output_count++].path = path;
 	return path;

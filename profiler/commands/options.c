@@ -164,10 +164,9 @@ static bool choose_formats(struct parsed_options *p)
 		return option_complain("at most %d -o and --otlp together", OUTPUTS_MAX);
 	for (uint32_t i = 0; i < p->options.span_file_count; i++)
 		p->options.outputs[p->options.output_count++] = (struct output_choice){
-			p->options.span_files[i],
-			has_suffix(p->options.span_files[i], ".pb") ? &otlp_protobuf_writer
-								    : &otlp_json_writer,
-			0};
+			p->options.span_files[i], has_suffix(p->options.span_files[i], ".pb")
+							  ? &otlp_protobuf_writer
+							  : &otlp_json_writer};
 	return true;
 }
 
@@ -517,7 +516,7 @@ static enum command check_run(struct parsed_options *p, int argc, char **argv)
 	if (!option_rules_check(p, RULES_OF_RUN))
 		return refused();
 	for (uint32_t i = 0; i < p->options.output_count && !p->run.every; i++)
-		if (p->options.outputs[i].time_at) {
+		if (p->options.time_at[i]) {
 			option_complain("%%t in '%s' is the time of a result: for --every",
 					p->options.outputs[i].path);
 			return refused();

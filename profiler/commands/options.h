@@ -104,6 +104,7 @@ struct options {
 
 	/* COMMAND_RUN, _ATTACH, _FROM and _DIFF */
 	struct output_choice outputs[OUTPUTS_MAX];
+	uint32_t time_at[OUTPUTS_MAX];  /* %t in their paths: output_name.h; 0: none */
 	uint32_t output_count;          /* 0 if only a report or a comparison is wanted */
 	char *names[OPTIONS_NAMES_MAX]; /* expanded names of files with a % */
 	uint32_t name_count;

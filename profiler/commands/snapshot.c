@@ -61,13 +61,14 @@ static size_t stem_length(const struct output_choice *choice)
 	return dot && dot > name ? (size_t)(dot - path) : strlen(path);
 }
 
-static char *name_of_result(const struct output_choice *choice, uint32_t number, uint64_t unix_ns)
+static char *name_of_result(const struct options *o, uint32_t at, uint32_t number, uint64_t unix_ns)
 {
+	const struct output_choice *choice = &o->outputs[at];
 	size_t stem = stem_length(choice);
 	char *name;
 
-	if (choice->time_at)
-		return output_name_at(choice->path, choice->time_at, unix_ns);
+	if (o->time_at[at])
+		return output_name_at(choice->path, o->time_at[at], unix_ns);
 	if (asprintf(&name, "%.*s.%u%s", (int)stem, choice->path, number, choice->path + stem) < 0)
 		return NULL;
 	return name;
@@ -113,7 +114,7 @@ bool snapshot_name_outputs(struct options *o, uint32_t number, uint64_t unix_ns)
 	for (uint32_t i = 0; i < o->output_count; i++) {
 		if (!is_file(o, i))
 			continue;
-		o->outputs[i].path = name_of_result(&o->outputs[i], number, unix_ns);
+		o->outputs[i].path = name_of_result(o, i, number, unix_ns);
 		if (!o->outputs[i].path)
 			return false;
 	}
@@ -136,7 +137,7 @@ bool snapshot_options(struct options *copy, const struct options *o, const struc
 		return false;
 	copy->query = s->query;
 	if (s->query.question) {
-		copy->outputs[0] = (struct output_choice){answer_name(o, s), &answer_writer, 0};
+		copy->outputs[0] = (struct output_choice){answer_name(o, s), &answer_writer};
 		copy->output_count = copy->outputs[0].path != NULL;
 	}
 	/* these outputs belong to the end of the run */
@@ -173,7 +174,7 @@ static char *written_name(const struct options *o, const struct snapshots *s, ui
 {
 	if (s->query.question)
 		return at == 0 ? answer_name(o, s) : NULL;
-	return is_file(o, at) ? name_of_result(&o->outputs[at], s->count, s->unix_ns) : NULL;
+	return is_file(o, at) ? name_of_result(o, at, s->count, s->unix_ns) : NULL;
 }
 
 /* Reports the files of a snapshot: "Snapshot 1 is written: out.1.html, out.1.profile". */

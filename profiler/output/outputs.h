@@ -19,7 +19,6 @@
 struct output_choice {
 	const char *path; /* borrowed; "-": stdout */
 	const struct writer *writer;
-	uint32_t time_at; /* %t in `path`: output_name.h; 0: none */
 };
 
 struct outputs {

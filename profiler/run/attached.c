@@ -15,6 +15,8 @@
 
 #define AUXV_BYTES 65536
 #define PROGRAM_BYTES 4096u
+#define LOOK_LEAST_NS 1000000000u     /* between two looks for further processes */
+#define LOOK_SHARE 200                /* looking takes one part in so many of the time */
 #define SILENT_TIMEOUT_NS 1200000000u /* timeout of a library that sends nothing */
 
 /*
@@ -208,6 +210,29 @@ int attached_follow(struct run_parts *run)
 	return kernel_events_watch(run->kernel, run->epoll, READY_KERNEL);
 }
 
+/* Returns whether processes that match later are profiled, too: a run of days sees many. */
+static bool keeps_looking(const struct run_parts *run)
+{
+	return run->options->takes_turns &&
+	       (run->options->attach->name || run->options->attach->cgroup);
+}
+
+void attached_look_again(struct run_parts *run)
+{
+	uint64_t begun_ns = monotonic_ns(), pause_ns;
+	int err;
+
+	if (!run->attachment || !keeps_looking(run) || run->phase != RUN_GOING ||
+	    begun_ns < run->look_ns)
+		return;
+	err = attachment_look_again(run->attachment);
+	if (err && !run->has_not_looked)
+		log_warn(run->log, "cannot look for further processes: %s", strerror(-err));
+	run->has_not_looked = err != 0;
+	pause_ns = (monotonic_ns() - begun_ns) * LOOK_SHARE;
+	run->look_ns = monotonic_ns() + (pause_ns > LOOK_LEAST_NS ? pause_ns : LOOK_LEAST_NS);
+}
+
 /* ---- the end ---- */
 
 /*
@@ -240,8 +265,10 @@ static bool has_reached_duration(const struct run_parts *run)
 
 bool attached_end_if_over(struct run_parts *run, bool is_told_to)
 {
-	if (!is_told_to && !has_reached_duration(run) && collect_count_running(run->collect) > 0 &&
-	    bpf_source_follows_any(kernel_events_bpf(run->kernel)))
+	bool has_any = collect_count_running(run->collect) > 0 &&
+		       bpf_source_follows_any(kernel_events_bpf(run->kernel));
+
+	if (!is_told_to && !has_reached_duration(run) && (has_any || keeps_looking(run)))
 		return false;
 	run_phase_enter(&run->phase, RUN_LEAVING);
 	run->ended_ns = monotonic_ns();

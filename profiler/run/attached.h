@@ -14,6 +14,9 @@
  */
 int attached_open(struct run_parts *run);
 
+/* Looks for further processes now and then (--every): they match --name or --cgroup by now. */
+void attached_look_again(struct run_parts *run);
+
 /* Follows all processes and starts the run. Returns nonzero after logging the reason. */
 int attached_follow(struct run_parts *run);
 

@@ -42,6 +42,8 @@ struct run_parts {
 	struct pipe_reader reader;
 	struct payload payload;
 	struct attachment *attachment;   /* instead of a target; NULL: a command runs */
+	uint64_t look_ns;                /* attached_look_again: not before */
+	bool has_not_looked;             /* the last look failed */
 	char *program;                   /* command line of the first process; NULL: unknown */
 	struct attached_cuda cuda;       /* running processes that use CUDA */
 	struct uprobes *probes;          /* on launches; NULL: not requested */

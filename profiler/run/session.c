@@ -331,6 +331,7 @@ static void collect_round(struct session *s)
 	if (pipe_reader_read(&s->run))
 		pipe_reader_close_ended(&s->run, begun_ns);
 	attached_cuda_take_injected(&s->run.cuda);
+	attached_look_again(&s->run);
 	collect_advance(s->run.collect, kernel_events_until(s->run.kernel));
 	collect_set_time(s->run.collect, begun_ns);
 	collect_read_thread_names(s->run.collect);

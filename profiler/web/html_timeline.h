@@ -10,8 +10,8 @@
  *
  * Records and sums of short records are spans. They are in the order in which the page keeps them:
  * by track, lane and start. A track is a row: launches and timed calls of a thread, its samples,
- *its waits, its times off the CPU, or the operations of a stream. Where spans overlap, a track of
- *calls or operations has up to four lanes. A span has the first one that is free.
+ * its waits, its times off the CPU, or the operations of a stream. Where spans overlap, a track of
+ * calls or operations has up to four lanes. A span has the first one that is free.
  *
  * A part begins with two words, its kind and its number of spans (in the head: that of all):
  *
@@ -22,17 +22,20 @@
  * A word is a number in four bytes, the lowest first, modulo 2^32: browsers need not decode it. A
  * number that does not fit has all bits set. Words come first, so they are aligned. Other numbers
  * are those of deflated.h. Signed ones are 2n, and -2n-1 below 0. A table is its number of rows,
- *and then one column after the other. Stacks and places have the page's numbers.
+ * and then one column after the other. Stacks and places have the page's numbers.
  *
- *	the head  numbers of: sums among the spans, records in sums, records lost, kernels whose
- *	          shape is lost; length and text of the reason for the losses; table of shapes,
- *	          numbered from 1: grid (3), block (3), static and dynamic shared memory, registers
- *	spans     words of all spans: start minus that of the span before in the run, duration,
- *stack; table of runs of one lane and kind: flags, kind, place plus 1 of the first span, number of
- *spans, start of the first (ns since the command's start, signed); run by run: starts and durations
- *that do not fit into their words; as flagged, the number of records of each sum, and place plus 1
- *of each span details   words of all spans: correlation minus that of the span before in the part,
- *shape; numbers: graph node, bytes
+ * The head has these numbers: sums among the spans, records in sums, records lost, kernels whose
+ * shape is lost; length and text of the reason for the losses; a table of shapes, numbered from 1:
+ * grid (3), block (3), static and dynamic shared memory, registers.
+ *
+ * Spans begin with words: of all spans the start minus that of the span before in the run, the
+ * duration, and the stack. A table of runs of one lane and kind follows: flags, kind, place plus 1
+ * of the first span, number of spans, start of the first (ns since the command's start, signed).
+ * Then, run by run, starts and durations that do not fit into their words; and, as flagged, the
+ * number of records of each sum, and place plus 1 of each span.
+ *
+ * Details are words of all spans: correlation minus that of the span before in the part, and shape;
+ * then numbers: graph node, bytes.
  *
  * Flags of a run: 1, begins a track; 2, begins a lane; 4, of the last lane of a track where more
  * spans overlap than there are lanes; 8, of sums; 16, of several places.

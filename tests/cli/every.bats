@@ -56,6 +56,27 @@ sum_of_results()
 	[ "$work" -ge 100000000 ] && [ $((work % 1000000)) = 0 ]
 }
 
+@test "processes that match a name later are profiled, too, and the run goes on when none is left" {
+	cp "$workload" later
+	./later 3600000 >said.1 2>&1 3>&- &
+	first=$!
+	start_profile -v --unit ns -gpu-only --every 1 -o out.folded --name '^later$'
+	wait_until test -s out.1.folded
+	kill "$first"
+	wait "$first" || true
+	# it has the name after execve
+	sh -c 'sleep 1.5; exec ./later 3600000' >said.2 2>&1 3>&- &
+	second=$!
+	wait_until grep -q "attached to process $second " stderr
+	last=$(find . -name 'out.*.folded' | wc -l)
+	wait_until test -s "out.$((last + 3)).folded"
+	kill -TERM "$pid"
+	finish_profile
+	kill "$second"
+	expect_status 0
+	[ "$(weight_of "out.$((last + 3)).folded" '\[GPU_Kernel\]')" -gt 0 ]
+}
+
 @test "samples of the CPU are in the result of their time" {
 	run_profile -cpu-only --unit ns -F 200 --every 1s -o 'cpu-%t.folded' -o 'cpu-%t.json' "$workload" 3500 20 awake
 	expect_status 0

@@ -594,7 +594,7 @@ static void the_timeline_has_its_stacks(void **state)
 	m.result.place_count = 2;
 	m.result.timeline = t;
 	p = write_page(&m);
-	assert_int_equal(p.timeline_parts, 2);
+	assert_int_equal(p.timeline_parts, 3); /* the head, spans, details */
 	assert_int_equal(p.stacks.count, 3);
 	assert_int_equal(p.frames.count, 3);
 	assert_int_equal(p.places.count, 2);
