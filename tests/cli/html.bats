@@ -115,7 +115,7 @@ read_timeline()
 
 @test "a timeline that the disk has no room for leaves the report whole" {
 	needs_command node
-	run_command bash -c 'ulimit -f 2000 && exec "$@"' bash "$profile" -gpu-only -o out.html \
+	run_command bash -c 'ulimit -f 3000 && exec "$@"' bash "$profile" -gpu-only -o out.html \
 		"$workloads/launches" 60000
 	expect_status 0
 	expect_line stderr 'events are missing from the timeline: File too large'

@@ -105,6 +105,7 @@ static int end(void **state)
 	for (uint32_t i = 0; i < b->heard.count; i++)
 		free(b->heard.names[i]);
 	sink_abandon(&b->sink);
+	sink_start_over(&b->sink);
 	names_release(&b->names);
 	work_tally_release(&b->tally);
 	fifo_remove(&b->fifo);
