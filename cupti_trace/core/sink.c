@@ -598,9 +598,6 @@ static HOT_PATH_INLINE bool put_line(struct sink *sink, const struct gpu_event *
 	return n > 0;
 }
 
-/* Keeps a function's locals off the stacks of launching threads, which may be small. */
-#define APART __attribute__((noinline))
-
 /* Begins a line with the operation of a graph's node. Returns false if it cannot. */
 static bool begin_run(struct sink *sink, const struct gpu_event *event, uint32_t work_id)
 {
@@ -616,9 +613,10 @@ static bool begin_run(struct sink *sink, const struct gpu_event *event, uint32_t
 
 /*
  * Puts the operation of a graph's node into a line with others of its launch. Returns false if it
- * must have a line of its own, or the sink was turned off.
+ * must have a line of its own, or the sink was turned off. Not inlined: its locals stay off the
+ * stacks of launching threads, which may be small.
  */
-static APART bool put_node(struct sink *sink, const struct gpu_event *event)
+static __attribute__((noinline)) bool put_node(struct sink *sink, const struct gpu_event *event)
 {
 	bool is_new;
 	uint32_t id = node_runs_define(&sink->runs, event, &is_new);

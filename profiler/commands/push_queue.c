@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/commands/push_queue.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "profiler/commands/push.h"
 #include "symbolize/util/monotonic.h"
@@ -85,13 +85,12 @@ static void leave(uint32_t engine, const struct push_body *body)
 	struct told *told = &queue.told[engine];
 	size_t query_size = body->query ? strlen(body->query) + 1 : 0;
 
+	const struct iovec parts[] = {{body->query, query_size}, {body->bytes, body->size}};
+
 	told->query_size = query_size;
 	told->size = body->size;
-	/* the parent counts what it cannot read as lost */
-	if (ftruncate(queue.left[engine], 0) != 0 ||
-	    (query_size && pwrite(queue.left[engine], body->query, query_size, 0) < 0) ||
-	    pwrite(queue.left[engine], body->bytes, body->size, (off_t)query_size) < 0)
-		return;
+	if (ftruncate(queue.left[engine], 0) != 0 || pwritev(queue.left[engine], parts, 2, 0) < 0)
+		told->size = UINT64_MAX; /* the parent counts it as lost */
 }
 
 /* Parameters of sending one result. */

@@ -373,13 +373,20 @@ static void end_turn(struct run *r, bool is_written)
 		r->turn_end_ns += ((r->turn_copied_ns - r->turn_end_ns) / turn_ns + 1) * turn_ns;
 }
 
-static void take_snapshot(struct run *r, uint64_t until_ns)
+/* Returns the start of the current result of --every by the wall clock, for its name. */
+static uint64_t turn_unix_ns(const struct run *r)
 {
 	const struct totals totals = session_totals(r->session);
+
+	return totals.start_unix_ns + (r->turn_from_ns ? r->turn_from_ns - totals.start_ns : 0);
+}
+
+static void take_snapshot(struct run *r, uint64_t until_ns)
+{
 	int result;
 
 	push_queue_prepare(r->options);
-	r->snapshots.unix_ns = totals.start_unix_ns + (r->turn_from_ns - totals.start_ns);
+	r->snapshots.unix_ns = turn_unix_ns(r);
 	result = snapshot_start(&r->snapshots);
 	if (result == 0)
 		_exit(write_snapshot(r, until_ns));
@@ -436,8 +443,8 @@ static bool is_full(const struct run *r, const struct session_view *view)
 }
 
 /*
- * Schedules results of --every. One that is due waits until the one before is written, and ends
- * with the last time that has passed meanwhile: else results fall behind for ever.
+ * Schedules results of --every. A due one waits until the one before is written. It then ends at
+ * the latest end that has passed, so that results do not fall behind.
  */
 static void schedule_turn(struct run *r, const struct session_view *view)
 {
@@ -544,13 +551,10 @@ static void handle_control(struct run *r, const struct session_view *view)
 static int name_last_result(struct run *r)
 {
 	struct options *named = &r->named;
-	const struct totals totals = session_totals(r->session);
-	uint64_t from_ns = r->turn_from_ns ? r->turn_from_ns : totals.start_ns;
 
 	push_queue_prepare(r->options);
 	*named = *r->options;
-	if (!snapshot_name_outputs(named, r->snapshots.count + 1,
-				   totals.start_unix_ns + (from_ns - totals.start_ns)))
+	if (!snapshot_name_outputs(named, r->snapshots.count + 1, turn_unix_ns(r)))
 		return log_failure(&r->log, "out of memory");
 	outputs_cancel(&r->outputs);
 	r->options = named;

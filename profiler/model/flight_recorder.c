@@ -43,20 +43,11 @@ void flight_recorder_free(struct flight_recorder *r)
 	free(r);
 }
 
-/* Returns whether a result has all items of a piece. */
-static bool is_taken(const struct piece *piece)
-{
-	for (uint32_t i = 0; i < piece->count; i++)
-		if (!(piece->items[i].flags & PROFILE_ITEM_TAKEN))
-			return false;
-	return true;
-}
-
 static void forget_oldest(struct flight_recorder *r)
 {
 	struct piece *piece = piece_at(r, 0);
 
-	if (piece->last_start_ns >= r->whole_from_ns && !is_taken(piece))
+	if (piece->last_start_ns >= r->whole_from_ns)
 		r->whole_from_ns = piece->last_start_ns + 1;
 	r->first = (r->first + 1) % PIECES_MAX;
 	r->count--;
@@ -118,6 +109,15 @@ void flight_recorder_forget(struct flight_recorder *r, uint64_t before_ns)
 	/* the last piece is still being filled */
 	while (r->count > 1 && piece_at(r, 0)->last_end_ns < before_ns)
 		forget_oldest(r);
+}
+
+/* Returns whether a result has all items of a piece. */
+static bool is_taken(const struct piece *piece)
+{
+	for (uint32_t i = 0; i < piece->count; i++)
+		if (!(piece->items[i].flags & PROFILE_ITEM_TAKEN))
+			return false;
+	return true;
 }
 
 void flight_recorder_drop_taken(struct flight_recorder *r)

@@ -51,8 +51,8 @@ bool flight_recorder_add(struct flight_recorder *r, const struct profile_item *i
 void flight_recorder_forget(struct flight_recorder *r, uint64_t before_ns);
 
 /*
- * Drops the oldest pieces whose items are all PROFILE_ITEM_TAKEN: flight_recorder_whole_from stays,
- * for a result has them.
+ * Drops the oldest pieces whose items are all PROFILE_ITEM_TAKEN. They began before the end of a
+ * result, so flight_recorder_whole_from is at most that end.
  */
 void flight_recorder_drop_taken(struct flight_recorder *r);
 

@@ -219,11 +219,13 @@ static bool keeps_looking(const struct run_parts *run)
 
 void attached_look_again(struct run_parts *run)
 {
-	uint64_t begun_ns = monotonic_ns(), pause_ns;
+	uint64_t begun_ns, pause_ns;
 	int err;
 
-	if (!run->attachment || !keeps_looking(run) || run->phase != RUN_GOING ||
-	    begun_ns < run->look_ns)
+	if (!run->attachment || !keeps_looking(run) || run->phase != RUN_GOING)
+		return;
+	begun_ns = monotonic_ns();
+	if (begun_ns < run->look_ns)
 		return;
 	err = attachment_look_again(run->attachment);
 	if (err && !run->has_not_looked)

@@ -501,7 +501,7 @@ static void random_node_work(struct prng *p, struct gpu_event_node_work *e)
 	of->registers = u32(p);
 }
 
-/* Of so few steps, or so small ones, that a line has room. The ids and times are possible ones. */
+/* Makes a run of so few steps, or so small ones, that a line has room. Ids and times are valid. */
 static void random_node_run(struct prng *p, struct random_event *r, unsigned int bits)
 {
 	struct gpu_event_node_run *e = &r->event.node_run;

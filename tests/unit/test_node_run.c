@@ -99,7 +99,7 @@ static void launch(struct program *p, uint32_t flags)
 					      .stack_id = 1 + below(p, 3)}});
 }
 
-/* Where and when an operation ran. */
+/* Says where and when an operation ran. */
 struct run_of {
 	uint32_t correlation_id, graph_id;
 	uint64_t node_id, start_ns, duration_ns;
