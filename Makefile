@@ -96,7 +96,7 @@ DESCRIPTORS := $(shell echo 'int i;' | $(CC) $(DESCRIPTORS) -c -x c - -o /dev/nu
 INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
 	-fvisibility=hidden -fno-plt -DPYTHON_FRAMES_MAX=256 $(DESCRIPTORS)
 # have no such storage, but numbers with a fraction
-$(addprefix $(BUILD)/pic/cupti_trace/,core/clock.o launch/stack_sampler.o hw/counter_output.o hw/counted_times.o): DESCRIPTORS :=
+$(addprefix $(BUILD)/pic/cupti_trace/,core/clock.o core/duty_schedule.o launch/stack_sampler.o hw/counter_output.o hw/counted_times.o): DESCRIPTORS :=
 $(BUILD)/pic/%.o: %.c Makefile
 	$(call msg,CC,$< (pic))
 	$(Q)mkdir -p $(@D)

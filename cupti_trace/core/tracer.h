@@ -35,7 +35,9 @@ enum tracer_phase {
 	TRACER_PROBES_CALLS = 4,
 	/* with TRACER_ON or TRACER_LEAVING: outside the recorded range; launches are not logged */
 	TRACER_IDLE = 8,
-	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE,
+	/* with TRACER_ON or TRACER_LEAVING: launches are logged in windows only: duty_cycle.h */
+	TRACER_IN_WINDOWS = 16,
+	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE | TRACER_IN_WINDOWS,
 };
 
 /* Start of the library: chosen before anything else. */

@@ -7,6 +7,7 @@
 #include "cupti_trace/hw/hw_counters.h"
 #include "cupti_trace/launch/launch_log.h"
 #include "cupti_trace/launch/probes.h"
+#include "cupti_trace/main/duty_cycle.h"
 #include "cupti_trace/memory/followed_memory.h"
 
 /* Clocks differ by less than this, and nothing begins so soon after tracing did. */
@@ -24,6 +25,19 @@ static bool convert_times(const struct activity_output *s, uint64_t start, uint6
 		*start_ns = 0; /* before the machine started: the wire cannot carry such a time */
 	*duration_ns = end - start; /* as measured, unaffected by the clock conversion */
 	return true;
+}
+
+/* Converts the times of an operation that may be a graph's node, whose times CUPTI may get wrong.
+ */
+static bool times_of(const struct activity_output *s, uint32_t correlation_id, uint64_t node,
+		     const uint64_t times[2], uint64_t *start_ns, uint64_t *duration_ns)
+{
+	if (!convert_times(s, times[0], times[1], start_ns, duration_ns))
+		return false;
+	if (!node || duty_cycle_has_times(correlation_id, *start_ns, *start_ns + *duration_ns))
+		return true;
+	*start_ns = *duration_ns = 0;
+	return false;
 }
 
 /*
@@ -206,7 +220,8 @@ static void send_kernel(const struct activity_output *s, const void *record)
 
 	if (is_replay(s, k->correlation_id, k->graph_node_id, true) || is_unended(s, k->end))
 		return;
-	is_timed = convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
+	is_timed = times_of(s, k->correlation_id, k->graph_node_id,
+			    (const uint64_t[]){k->start, k->end}, &e->start_ns, &e->duration_ns);
 	if (is_timed && is_outside_part(s, GPU_WORK_KERNEL, e->start_ns, e->duration_ns))
 		return;
 	e->name_id = names_send(s->names, s->sink, k->name);
@@ -239,7 +254,9 @@ static void send_work(const struct activity_output *s, const struct gpu_event_wo
 		      uint64_t start, uint64_t end)
 {
 	struct gpu_event event = {.type = GPU_EVENT_WORK, .work = *e};
-	bool timed = convert_times(s, start, end, &event.work.start_ns, &event.work.duration_ns);
+	bool timed =
+		times_of(s, e->correlation_id, e->graph_node_id, (const uint64_t[]){start, end},
+			 &event.work.start_ns, &event.work.duration_ns);
 
 	if (is_unended(s, end) ||
 	    (timed && is_outside_part(s, e->work, event.work.start_ns, event.work.duration_ns)))
@@ -538,18 +555,22 @@ void activity_send_memory(const struct activity_output *output, const struct gpu
 	send_work(output, event, timestamp, timestamp);
 }
 
-void activity_send_buffer(const struct activity_output *output, uint8_t *buffer, size_t valid_size)
+uint32_t activity_send_buffer(const struct activity_output *output, uint8_t *buffer,
+			      size_t valid_size)
 {
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
+	uint32_t records = 0;
 
 	send_held(output, false);
-	while (output->api->cuptiActivityGetNextRecord(buffer, valid_size, &record) ==
-	       CUPTI_ABI_SUCCESS)
+	for (; output->api->cuptiActivityGetNextRecord(buffer, valid_size, &record) ==
+	       CUPTI_ABI_SUCCESS;
+	     records++)
 		if (!send_record(output, record))
 			drops.unknown++;
 	if (drops.unknown)
 		sink_count_drops(output->sink, &drops);
+	return records;
 }
 
 static void send_sum(struct sink *sink, const struct work_sum *sum)

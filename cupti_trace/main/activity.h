@@ -42,7 +42,9 @@ struct activity_output {
 	bool begins_whole;         /* work under way at recorded_from_ns is only counted, too */
 };
 
-void activity_send_buffer(const struct activity_output *output, uint8_t *buffer, size_t valid_size);
+/* Returns the number of records. */
+uint32_t activity_send_buffer(const struct activity_output *output, uint8_t *buffer,
+			      size_t valid_size);
 
 /* Sends an allocation or release without a CUPTI record; `timestamp` is CUPTI's. */
 void activity_send_memory(const struct activity_output *output, const struct gpu_event_work *event,

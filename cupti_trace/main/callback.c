@@ -16,6 +16,7 @@
 #include "cupti_trace/launch/recorded_range.h"
 #include "cupti_trace/launch/stack_sampling.h"
 #include "cupti_trace/launch/wait_log.h"
+#include "cupti_trace/main/duty_cycle.h"
 #include "cupti_trace/main/followed_functions.h"
 #include "cupti_trace/main/resources.h"
 #include "cupti_trace/main/sync_flush.h"
@@ -613,6 +614,25 @@ static HOT_PATH_INLINE void on_call(struct tracer *tracer, uint32_t domain, uint
 		end_call(tracer, domain, cbid, data);
 }
 
+/* Handles a call under a budget: of the calls that launch, those in a window. */
+static SELDOM void on_call_in_window(struct tracer *tracer, int phase, uint32_t domain,
+				     uint32_t cbid, const struct cupti_abi_callback_data *data)
+{
+	const struct function *f = followed_function(domain, cbid);
+	bool launches =
+		f && f->role >= FUNCTION_USUAL && data->callback_site == CUPTI_ABI_API_ENTER;
+	const struct own *me = own_of_thread();
+	bool was_in_launch = me->is_in_launch, is_taken;
+
+	is_taken = launches && !(phase & TRACER_IDLE) && duty_cycle_takes_launch();
+	if (is_taken && f->role == FUNCTION_GRAPH)
+		duty_cycle_launches_graph(data->correlation_id);
+	if (is_taken || (!launches && !(phase & TRACER_IDLE)) || follows_idle(domain, cbid, data))
+		on_call(tracer, domain, cbid, data);
+	if (is_taken ? was_in_launch || !me->is_in_launch : was_in_launch && !me->is_in_launch)
+		duty_cycle_launch_ends();
+}
+
 /* Handles a call in any phase but TRACER_ON. */
 static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
 				  const void *cbdata, const void *frame)
@@ -623,8 +643,10 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 	} else if (phase == TRACER_OFF) {
 		return;
 	}
-	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
-	    follows_idle(domain, cbid, cbdata))
+	if (phase & TRACER_IN_WINDOWS && domain != CUPTI_ABI_DOMAIN_RESOURCE)
+		on_call_in_window(tracer, phase, domain, cbid, cbdata);
+	else if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
+		 follows_idle(domain, cbid, cbdata))
 		on_call(tracer, domain, cbid, cbdata);
 	if ((phase & ~TRACER_FLAGS) == TRACER_LEAVING)
 		tracer_send_late(tracer);
@@ -727,6 +749,13 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 		if (callback_follows(i % 2 ? DRV : RT, i / 2))
 			api->cuptiEnableCallback(enable, subscriber, i % 2 ? DRV : RT, i / 2);
 	resources_enable(tracer, enable);
+}
+
+void callback_switch_launches(struct tracer *tracer, bool on)
+{
+	for (uint32_t cbid = 1; cbid < CBIDS; cbid++)
+		if (function_of(DRV, cbid)->role >= FUNCTION_USUAL)
+			tracer->api.cuptiEnableCallback(on, tracer->subscriber, DRV, cbid);
 }
 
 int callback_subscribe(struct tracer *tracer)

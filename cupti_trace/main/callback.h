@@ -32,6 +32,9 @@ void callback_send_voids(struct tracer *tracer);
 /* Selects CUPTI's callbacks for these probes (probes.h). */
 void callback_serve(struct tracer *tracer, uint32_t probes);
 
+/* Switches the callbacks of the driver's functions that launch (--budget). */
+void callback_switch_launches(struct tracer *tracer, bool on);
+
 /* Returns whether the library itself follows a function, whatever tracers want. */
 bool callback_follows(uint32_t domain, uint32_t cbid);
 

@@ -20,10 +20,12 @@
 #include "cupti_trace/launch/probes.h"
 #include "cupti_trace/launch/stack_sampling.h"
 #include "cupti_trace/main/callback.h"
+#include "cupti_trace/main/duty_cycle.h"
 #include "cupti_trace/main/outflow.h"
 #include "cupti_trace/unwind/code_map.h"
 
 #define TICKS_PER_FETCH 5 /* ticks between fetches of PC samples: 250 ms */
+#define TICKS_PER_FLUSH 5 /* ticks between flushes under a budget */
 
 static struct {
 	pthread_mutex_t lock;
@@ -70,11 +72,28 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
+/* Sleeps until then, or until a flush is requested, and opens and closes windows meanwhile. */
+static bool sleep_and_step(struct tracer *tracer, const struct timespec *until)
+{
+	for (;;) {
+		uint64_t next = duty_cycle_next_ns();
+		struct timespec edge = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
+
+		if (next == UINT64_MAX || !is_before(&edge, until))
+			return sleep_until(until, true);
+		if (sleep_until(&edge, true))
+			return true;
+		if (atomic_load(&flusher.wants_flush))
+			return false;
+		duty_cycle_step(tracer);
+	}
+}
+
 bool flusher_wait_tick(struct tracer *tracer, uint32_t ms)
 {
 	struct timespec until = clock_in_ms(ms), pause;
 
-	while (!sleep_until(&until, true)) {
+	while (!sleep_and_step(tracer, &until)) {
 		if (!atomic_exchange(&flusher.wants_flush, false))
 			return false;
 		tracer_flush(tracer, false);
@@ -246,7 +265,8 @@ void *flusher_main(void *arg)
 		if (tracer->config.stall_period &&
 		    (tracer->config.exact_stalls || tick % TICKS_PER_FETCH == 0))
 			pc_sampling_fetch(tracer);
-		tracer_flush(tracer, false);
+		if (!tracer->config.budget || tick % TICKS_PER_FLUSH == 0)
+			tracer_flush(tracer, false);
 		sink_beat(&tracer->sink);
 		outflow_ask_for_devices(tracer, 0);
 		overhead_end(&mark);

@@ -88,7 +88,8 @@ static enum function_role role_of(const struct trace_config *config,
 	if (role == FUNCTION_IGNORED)
 		role = special_role(domain, cbid, name);
 	/* an allocation waits, but finished work need not be sent */
-	if (role == FUNCTION_IGNORED && known->waits && (config->waits || !known->allocates))
+	if (role == FUNCTION_IGNORED && known->waits && !config->budget &&
+	    (config->waits || !known->allocates))
 		role = FUNCTION_WAITS;
 	return role;
 }
@@ -109,7 +110,7 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.waits = known.waits && config->waits;
 	f.is_stream = known.is_stream;
 	f.runs_graph = known.runs_graph;
-	f.flushes = known.waits && !known.allocates;
+	f.flushes = known.waits && !known.allocates && !config->budget;
 	f.allocates = config->memory && (known.allocates || is_of_memory(domain, name));
 	f.is_plain = !f.waits && !f.flushes && !f.runs_graph && f.role > FUNCTION_ENDS_RANGE &&
 		     f.role != FUNCTION_NEW;

@@ -53,6 +53,7 @@
 #include "cupti_trace/launch/stack_sampling.h"
 #include "cupti_trace/launch/torch_operators.h"
 #include "cupti_trace/main/callback.h"
+#include "cupti_trace/main/duty_cycle.h"
 #include "cupti_trace/main/flusher.h"
 #include "cupti_trace/main/outflow.h"
 #include "cupti_trace/main/record_kinds.h"
@@ -561,7 +562,11 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	if (tracer_is_late(tracer))
 		send_hello(tracer, instance, ready);
 	tracer->began_ns = tracer_is_late(tracer) ? clock_now_ns() : tracer->began_ns;
-	atomic_store(&tracer->phase, ready ? TRACER_ON : TRACER_OFF);
+	if (ready)
+		duty_cycle_begin(tracer);
+	atomic_store(&tracer->phase, !ready                  ? TRACER_OFF
+				     : tracer->config.budget ? TRACER_ON | TRACER_IN_WINDOWS
+							     : TRACER_ON);
 	if (!tracer_is_late(tracer))
 		send_hello(tracer, instance, ready);
 	python_stack_look(&tracer->sink);

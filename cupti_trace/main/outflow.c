@@ -15,6 +15,7 @@
 #include "cupti_trace/launch/torch_operators.h"
 #include "cupti_trace/main/activity.h"
 #include "cupti_trace/main/callback.h"
+#include "cupti_trace/main/duty_cycle.h"
 #include "cupti_trace/main/record_kinds.h"
 #include "cupti_trace/main/trace.h"
 
@@ -92,13 +93,14 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 {
 	struct clock_map clock = copy_clock(tracer);
 	bool alone = sends_epoch_alone(tracer), saw_device = false;
+	uint32_t records;
 
 	if (clock_was_set(&tracer->api, &clock)) {
 		outflow_measure_clock(tracer);
 		clock = copy_clock(tracer);
 	}
 	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_buffer(
+	records = activity_send_buffer(
 		&(struct activity_output){
 			&clock, &tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
 			tracer->config.verbose, tracer->began_ns, clock_now_ns(), &saw_device,
@@ -107,6 +109,7 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 			alone ? tracer->time_range.to_ns : 0, alone},
 		buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
+	duty_cycle_count(records);
 	if (saw_device)
 		atomic_store(&tracer->devices, DEVICES_SETTLED);
 }

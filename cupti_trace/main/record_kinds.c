@@ -38,6 +38,8 @@ static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 		return tracer->config.devices;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL)
 		return tracer->config.memory;
+	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEMORY2 && tracer->config.budget)
+		return false; /* allocations take no time, and can be in any of its parts */
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)
 		return tracer->config.whole_graphs;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS)
@@ -90,6 +92,23 @@ int record_kinds_enable(struct tracer *tracer)
 	if (result == CUPTI_ABI_SUCCESS)
 		enable_others(tracer);
 	return result;
+}
+
+void record_kinds_switch(struct tracer *tracer, bool on)
+{
+	static const uint32_t of_launches[] = {
+		CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
+		CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, CUPTI_ABI_ACTIVITY_KIND_MEMSET,
+		CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS};
+
+	for (size_t i = 0; i < sizeof(of_launches) / sizeof(of_launches[0]); i++) {
+		if (!is_wanted(tracer, of_launches[i]))
+			continue;
+		if (on)
+			tracer->api.cuptiActivityEnable(of_launches[i]);
+		else
+			tracer->api.cuptiActivityDisable(of_launches[i]);
+	}
 }
 
 void record_kinds_disable(struct tracer *tracer)

@@ -9,6 +9,7 @@
 #ifndef CUPTI_TRACE_MAIN_RECORD_KINDS_H
 #define CUPTI_TRACE_MAIN_RECORD_KINDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/core/tracer.h"
 
@@ -17,6 +18,9 @@
  * recorded. Sets `records_copies` and `wants_devices`.
  */
 int record_kinds_enable(struct tracer *tracer);
+
+/* Switches the records of work that launches make, all of which were enabled before (--budget). */
+void record_kinds_switch(struct tracer *tracer, bool on);
 
 /* Serves these probes (probes.h), instead of those in `tracer->probes`. */
 void record_kinds_serve(struct tracer *tracer, uint32_t probes);

@@ -60,6 +60,8 @@ enum gpu_event_type {
 	GPU_EVENT_COUNTERS,   /* hardware counters of one launch */
 	GPU_EVENT_UNMEASURED, /* launches whose counters were not read */
 	GPU_EVENT_RANGE,      /* recording begins or ends (--range) */
+	GPU_EVENT_WINDOW,     /* launches are recorded for a while (--budget) */
+	GPU_EVENT_WINDOW_END, /* such a window has ended */
 	GPU_EVENT_RUN,        /* in a trace: facts about the program, and the current time */
 	GPU_EVENT_TYPES
 };
@@ -405,6 +407,28 @@ struct gpu_event_range {
 };
 
 /*
+ * Begins a window in which launches are recorded (--budget, duty_schedule.h). Sent before them:
+ * launches from `from_ns` on, until the next window, were in it.
+ */
+#define GPU_WINDOW_REPRESENTS_MAX 65535u
+#define GPU_WINDOW_PERIOD_MIN_NS 1000000u
+struct gpu_event_window {
+	uint64_t from_ns, to_ns;
+	uint64_t period_from_ns, period_ns; /* its period; `period_ns` is at least a millisecond */
+	uint32_t represents; /* number of launches that each launch represents, not 0 */
+};
+
+/*
+ * Ends a window, with the number of calls that launch in it. It is one of the above, or one in
+ * which calls were only counted: recording makes a program slower, so that it launches less.
+ */
+struct gpu_event_window_end {
+	uint64_t recorded_ns, recorded_calls;
+	uint64_t counted_ns, counted_calls;
+	uint32_t represents; /* as above; not 0 */
+};
+
+/*
  * Total that CUPTI reported for one device, context, stream and kind of work. Sent before the
  * goodbye.
  */
@@ -721,6 +745,8 @@ struct gpu_event {
 		struct gpu_event_error error;
 		struct gpu_event_pool pool;
 		struct gpu_event_range range;
+		struct gpu_event_window window;
+		struct gpu_event_window_end window_end;
 		struct gpu_event_run run;
 		struct gpu_event_cubin cubin;
 		struct gpu_event_stall stall;

@@ -368,6 +368,9 @@ static bool is_sane(const struct gpu_event *e)
 		return node_run_is_sane(&e->node_run);
 	case GPU_EVENT_COUNTERS:
 		return !e->counters.count == (e->counters.state != GPU_COUNTERS_READ);
+	case GPU_EVENT_WINDOW:
+		return e->window.from_ns < e->window.to_ns &&
+		       e->window.period_ns >= GPU_WINDOW_PERIOD_MIN_NS;
 	default:
 		return true;
 	}

@@ -43,6 +43,8 @@
 #define TRACE_CONFIG_NUMBERS(X)                                                             \
 	X(max_overhead,                                                                     \
 	  "max-overhead") /* limit for launch stacks, share of a thread's time; 1/1000 % */ \
+	X(budget,                                                                           \
+	  "budget") /* limit for recording, share of the time: duty_schedule.h; 1/1000 % */ \
 	X(stall_period, "stall-period") /* n: PC samples every 2^n cycles are sent */
 
 /* X(member, word) for each text; NULL: the word is absent. */

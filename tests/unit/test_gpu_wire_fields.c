@@ -330,6 +330,20 @@ static const struct {
 	 "{\"t\":\"unmeasured\",\"n\":[1,2,3,4,5,6]}\n"},
 	{{.type = GPU_EVENT_RANGE, .range = {.time_ns = 0x1a, .is_open = 1}},
 	 "{\"t\":\"range\",\"s\":\"1a\",\"open\":1}\n"},
+	{{.type = GPU_EVENT_WINDOW_END,
+	  .window_end = {.recorded_ns = 5000000,
+			 .recorded_calls = 12,
+			 .counted_ns = 10000000,
+			 .counted_calls = 26,
+			 .represents = 100}},
+	 "{\"t\":\"window_end\",\"r\":5000000,\"rc\":12,\"c\":10000000,\"cc\":26,\"n\":100}\n"},
+	{{.type = GPU_EVENT_WINDOW,
+	  .window = {.from_ns = 0x1a,
+		     .to_ns = 0x1b,
+		     .period_from_ns = 0x10,
+		     .period_ns = 500000000,
+		     .represents = 100}},
+	 "{\"t\":\"window\",\"s\":\"1a\",\"e\":\"1b\",\"b\":\"10\",\"p\":500000000,\"n\":100}\n"},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
