@@ -61,6 +61,7 @@ struct addon_operation {
 	const struct gpu_operation *operation;
 	const struct gpu_work_origin *origin;
 	uint64_t launched_ns;  /* 0: unknown */
+	uint32_t represents;   /* number of operations (--budget); else 1 */
 	uint32_t thread;       /* launching thread, or PLACE_UNKNOWN */
 	struct stack_id stack; /* composed from `origin` */
 	/*

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include "cupti_trace/wire/gpu_work.h"
 #include "profiler/model/copied_memory.h"
+#include "symbolize/util/saturate.h"
 
 static bool is_wanted(const struct addon_parts *parts)
 {
@@ -29,14 +30,15 @@ static void take_operation(void *addon, const struct addon_operation *operation)
 	const char *word = gpu_work_is_from_host(o->work) || gpu_work_is_to_host(o->work)
 				   ? host_memory_word(o->shape)
 				   : NULL;
-	struct copied_memory row = {
-		.stack = operation->stack.number, .copies = 1, .bytes = o->bytes};
+	struct copied_memory row = {.stack = operation->stack.number,
+				    .copies = operation->represents,
+				    .bytes = saturated_product(o->bytes, operation->represents)};
 
 	if (!word || o->staged)
 		return;
 	row.direction = gpu_work_is_from_host(o->work) ? "HtoD" : "DtoH";
 	row.memory = word;
-	row.ns = o->bad_time ? 0 : o->duration_ns;
+	row.ns = o->bad_time ? 0 : saturated_product(o->duration_ns, operation->represents);
 	result_tables_count(parts->tables, &copied_memory_table, &row, parts->sink->ledger);
 }
 

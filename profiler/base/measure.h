@@ -40,6 +40,7 @@ struct measure {
 	bool waits;            /* include time in calls that wait for the GPU */
 	/* overhead limit of launch stacks, in 1/1000 % of a thread's time; 0: no limit */
 	uint32_t max_overhead;
+	uint32_t budget;       /* limit for recording GPU work, in 1/1000 % of the time; 0: none */
 	uint32_t stall_period; /* PC samples of kernels every 2^n cycles; 0: none */
 	bool launch_shapes;    /* table of kernel launch shapes */
 	bool exact_stalls;     /* stalls by launch; kernels run serially */
@@ -57,6 +58,15 @@ struct measure {
 
 /* Delay until session_begin_time_range. */
 #define MEASURE_UNTIL_TOLD UINT64_MAX
+
+/*
+ * Returns whether the program sends some of its launches only. The work of others is left out,
+ * which CUPTI records, too.
+ */
+static inline bool measure_selects_launches(const struct measure *m)
+{
+	return m->ranges || m->budget;
+}
 
 /* Copies the names of `ranges`, separated by commas and cut to `size`. */
 static inline void measure_range_names(const char *ranges, char *out, size_t size)

@@ -126,6 +126,14 @@ static struct comparison *make_comparison(struct comparing *c, const struct resu
 	for (uint32_t i = 0; i < c->count; i++)
 		results[i] = c->inputs[i].result;
 	results[c->count] = after;
+	for (uint32_t i = 0; i < c->count; i++)
+		if (results[i]->totals.measure.budget) {
+			log_error(&c->log,
+				  "%s has estimates (--budget), which are not compared: "
+				  "record both runs without --budget",
+				  c->inputs[i].path);
+			return NULL;
+		}
 	options.memory = &c->memory;
 	comparison = comparison_new(results, c->before, results + c->before,
 				    c->count - c->before + (after != NULL), &options);

@@ -271,7 +271,16 @@ static uint32_t add_run(struct reading *r, struct merge **m, const struct run *r
 	/* every output shows which rank came last in collectives, so the timeline is always read */
 	uint32_t wrong = read_run(r, &recorded, run, *m ? folder : NULL, true);
 	const struct result *result = recorded.result;
-	enum merge_error error = !wrong && *m ? merge_add(*m, result, path) : MERGE_OK;
+	enum merge_error error;
+
+	if (!wrong && result->totals.measure.budget) {
+		log_error(&r->log,
+			  "%s has estimates (--budget), which are not merged: show each "
+			  "rank by itself",
+			  path);
+		wrong = run->count;
+	}
+	error = !wrong && *m ? merge_add(*m, result, path) : MERGE_OK;
 
 	if (error) {
 		explain_merge(r, *m, path, result->totals.job.rank, error);

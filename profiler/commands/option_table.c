@@ -224,6 +224,12 @@ const struct option_entry option_table[] = {
 	      "From 0.1 to 100. Where they would take more, a random part of the launches has a "
 	      "stack, and the GPU time of the others is spread over those of the same kernel and "
 	      "thread: totals stay exact. The summary says how many, and the error.")},
+	{OPTION(OPT_BUDGET, "budget", TOPIC_GPU), .take = take_budget,
+	 TAKES(ARGUMENT_TEXT, "PCT", NULL), .is_of_run = true,
+	 HELP("recording takes at most this % of the program's time",
+	      "From 0.1 to 100. GPU work is recorded in short windows at random moments, and what "
+	      "was launched in them stands for the rest: GPU times are estimates, with their "
+	      "errors. For servers that are profiled all day: --budget 1. See docs/budget.md.")},
 	{OPTION(OPT_GRAPH, "graph", TOPIC_GRAPHS), .set = set_graph,
 	 TAKES(ARGUMENT_WORD, "HOW", graphs), .is_of_run = true,
 	 HELP("CUDA graphs by node (default) or as a whole",

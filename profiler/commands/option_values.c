@@ -475,6 +475,12 @@ bool take_max_overhead(struct parsed_options *o, const char *text)
 	       option_complain("--max-overhead takes a percentage from 0.1 to 100, not '%s'", text);
 }
 
+bool take_budget(struct parsed_options *o, const char *text)
+{
+	return parse_percent(text, &o->run.measure.budget) ||
+	       option_complain("--budget takes a percentage from 0.1 to 100, not '%s'", text);
+}
+
 /* Reads an optional argument with two words, of which the first is the default. */
 static bool read_choice(const struct option_entry *e, const char *text, bool *is_second)
 {

@@ -35,9 +35,9 @@ option_setter set_flag, set_off, set_level, set_text, set_text_once, set_word, s
 /* Readers of one option. */
 option_taker take_by, take_push, take_push_label, take_baseline, take_time, take_step,
 	take_per_step, take_duration, take_delay, take_last, take_every, take_range, take_limit,
-	take_gate, take_query, take_pids, take_frequency, take_max_overhead, take_stall_period,
-	take_weight, take_metrics, take_metrics_kernels, take_metrics_launches, take_list_metrics,
-	take_cuda_lib, take_my_path, take_kernel_classes;
+	take_gate, take_query, take_pids, take_frequency, take_max_overhead, take_budget,
+	take_stall_period, take_weight, take_metrics, take_metrics_kernels, take_metrics_launches,
+	take_list_metrics, take_cuda_lib, take_my_path, take_kernel_classes;
 
 /* Add a file of --from, or of one side of a comparison. */
 bool options_add_capture(struct parsed_options *o, const char *path);

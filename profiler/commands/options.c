@@ -107,6 +107,18 @@ static bool check_slow_steps(struct parsed_options *p)
 	return true;
 }
 
+/* Checks that no output needs all GPU operations, of which a budget leaves out some. */
+static bool check_budget(const struct parsed_options *p)
+{
+	for (uint32_t i = 0; i < p->options.output_count && p->run.measure.budget; i++)
+		if (p->options.outputs[i].writer->is_timeline)
+			return option_complain("--budget records no single moments of a run, which "
+					       "%s (%s) shows: choose another format",
+					       p->options.outputs[i].writer->name,
+					       p->options.outputs[i].path);
+	return true;
+}
+
 /* Checks the formats of a comparison. A comparison has no default output. */
 static bool check_formats(const struct parsed_options *p)
 {
@@ -513,7 +525,7 @@ static enum command check_run(struct parsed_options *p, int argc, char **argv)
 				attach);
 		return refused();
 	}
-	if (!option_rules_check(p, RULES_OF_RUN))
+	if (!option_rules_check(p, RULES_OF_RUN) || !check_budget(p))
 		return refused();
 	for (uint32_t i = 0; i < p->options.output_count && !p->run.every; i++)
 		if (p->options.time_at[i]) {

@@ -22,6 +22,7 @@
 #include "profiler/commands/services.h"
 #include "profiler/commands/snapshot.h"
 #include "profiler/shape/result_naming.h"
+#include "profiler/model/estimates.h"
 #include "profiler/output/outputs.h"
 #include "profiler/report/summary.h"
 #include "profiler/run/exec_error.h"
@@ -132,8 +133,25 @@ static void take_record(void *context, const struct timeline_record *record, uin
 
 #define SHOWN_BYTES 128
 
+/* Appends how exact GPU time is. */
+static void append_estimate(char text[SHOWN_BYTES], const struct measure *m,
+			    const struct result_tables *tables)
+{
+	const struct kernel_estimate *all = estimates_all(tables);
+
+	if (!m->budget)
+		return;
+	append_text(text, SHOWN_BYTES, "%s--budget %g: ", *text ? ", " : "", m->budget / 1000.0);
+	if (all && all->error_ns)
+		append_text(text, SHOWN_BYTES, "GPU time estimated, +-%.2g %%",
+			    100.0 * (double)all->error_ns / (double)all->ns);
+	else
+		append_text(text, SHOWN_BYTES, "too short for an estimate of GPU time");
+}
+
 /* Lists the options that limit the recorded part of the run. Returns NULL if there is none. */
-static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
+static const char *part_of_run(const struct options *o, const struct result_tables *tables,
+			       char text[SHOWN_BYTES])
 {
 	/* with attach, the session lasts as long as the recording, so nothing is left out */
 	const char *delay = o->run.measure.attached ? NULL : o->run.delay;
@@ -153,6 +171,7 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 		if (parts[i].argument)
 			append_text(text, SHOWN_BYTES, "%s%s %.32s", *text ? " " : "",
 				    parts[i].option, parts[i].argument);
+	append_estimate(text, &o->run.measure, tables);
 	return *text ? text : NULL;
 }
 
@@ -238,7 +257,7 @@ static int finish(struct run *r, struct session *session, int status, bool is_co
 			 "Asking the servers in DEBUGINFOD_URLS for debug files, for 30 s at most");
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	malloc_trim(0); /* memory of the run was freed in small pieces */
-	totals.shown = part_of_run(o, part);
+	totals.shown = part_of_run(o, collected.tables, part);
 	totals.exit_status = (uint32_t)status;
 	job_rank_find(&totals.job);
 	totals.boot = boot_id();
@@ -307,6 +326,8 @@ static bool open_kept_timeline(struct run *r)
 /* Creates the timeline that keeps records for outputs, passes records on as spans, or both. */
 static bool open_timeline(struct run *r)
 {
+	if (r->options->run.measure.budget)
+		return true; /* it would be of windows only */
 	if (deliver_wants(r->options) & NEEDS_TIMELINE && !open_kept_timeline(r))
 		return false;
 	if (r->spans.live && !r->timeline)

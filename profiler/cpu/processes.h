@@ -19,6 +19,7 @@
 #include <sys/types.h>
 #include "cupti_trace/wire/work_tally.h"
 #include "profiler/cpu/recorded_intervals.h"
+#include "profiler/cpu/recording_windows.h"
 #include "profiler/cpu/pid_namespace.h"
 #include "profiler/cpu/process_event.h"
 #include "profiler/cpu/pythons.h"
@@ -125,6 +126,7 @@ struct process {
 	size_t tally_bytes; /* charged to the quota of `sent` */
 
 	struct process_ranges ranges;
+	struct recording_windows windows;
 	struct process_clock clock;
 
 	struct process *next;   /* next in the list of ended processes */

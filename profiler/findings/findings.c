@@ -245,7 +245,10 @@ struct findings *findings_new(const struct result *result, const struct findings
 		return NULL;
 	f->result = part ? part->run : result;
 	if (!f->result->timeline || !result->timeline) {
-		f->unknown = "the course of the run was not kept: -o x.html or -o x.profile";
+		f->unknown =
+			result->totals.measure.budget
+				? "GPU work was recorded in windows: --budget"
+				: "the course of the run was not kept: -o x.html or -o x.profile";
 		return f;
 	}
 	result_time_range(result, &m.from_ns, &m.to_ns);

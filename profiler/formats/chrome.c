@@ -477,6 +477,7 @@ const struct writer chrome_writer = {.name = "chrome",
 				     .suffix = ".trace.json",
 				     .item = "event",
 				     .needs = NEEDS_TIMELINE,
+				     .is_timeline = true,
 				     .smaller = &perfetto_writer,
 				     .readable_bytes = READABLE_BYTES,
 				     .write = write_chrome};

@@ -847,4 +847,5 @@ const struct writer perfetto_writer = {.name = "perfetto",
 				       .other_suffix = ".pftrace",
 				       .item = "event",
 				       .needs = NEEDS_TIMELINE,
+				       .is_timeline = true,
 				       .write = write_perfetto};

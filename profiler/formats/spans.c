@@ -247,6 +247,7 @@ const struct writer otlp_json_writer = {.name = "otlp",
 					.item = "span",
 					.has_both_names = true,
 					.needs = NEEDS_TIMELINE,
+					.is_timeline = true,
 					.write = write_json};
 
 const struct writer otlp_protobuf_writer = {.name = "otlp-protobuf",
@@ -254,4 +255,5 @@ const struct writer otlp_protobuf_writer = {.name = "otlp-protobuf",
 					    .item = "span",
 					    .has_both_names = true,
 					    .needs = NEEDS_TIMELINE,
+					    .is_timeline = true,
 					    .write = write_protobuf};

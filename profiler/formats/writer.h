@@ -35,6 +35,7 @@ struct writer {
 	bool has_both_names;       /* shows full and short names */
 	bool shows_weights;        /* can show weights other than time (result.h) */
 	bool shows_findings;       /* shows result.findings */
+	bool is_timeline;          /* shows single operations, and no sums */
 	unsigned int needs;        /* enum writer_needs */
 	/* A smaller format with equal contents, for files that readers of this one refuse. */
 	const struct writer *smaller;

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/model/estimates.h"
 #include "profiler/model/memory_use.h"
+#include "symbolize/util/saturate.h"
 
 struct launch_origin {
 	struct launch_stack stack;
@@ -55,6 +57,11 @@ void attribution_limit_stacks(struct attribution *a)
 	a->limits_stacks = true;
 }
 
+void attribution_in_windows(struct attribution *a)
+{
+	a->in_windows = true;
+}
+
 void attribution_note_waited(struct attribution *a)
 {
 	a->notes_waited = true;
@@ -63,8 +70,8 @@ void attribution_note_waited(struct attribution *a)
 /* Returns true if origins are numbered. Otherwise the stack alone is the origin. */
 static bool numbers_origins(const struct attribution *a)
 {
-	return a->limits_stacks || a->notes_waited || a->parts.addons->needs_threads ||
-	       a->parts.places->mask & 1u << PLACE_THREAD;
+	return a->limits_stacks || a->notes_waited || a->in_windows ||
+	       a->parts.addons->needs_threads || a->parts.places->mask & 1u << PLACE_THREAD;
 }
 
 /*
@@ -250,6 +257,10 @@ static void add_operation(struct attribution *a, const struct gpu_operation *o,
 	r->shape = o->work == GPU_WORK_KERNEL ? o->shape : 0;
 	r->correlation = o->correlation_id;
 	r->is_waited = launch->is_waited;
+	if (a->in_windows) {
+		r->represents = (uint16_t)launch->stands_for;
+		item.flags |= ITEM_REPRESENTS;
+	}
 	item.flags |= o->bad_time ? 0 : ITEM_DRAWN;
 	item.flags |= gpu_work_is_instant(o->work) ? 0 : ITEM_ROW;
 	if (launched_ns > o->start_ns || !time_range_has(&a->time_range, launched_ns))
@@ -305,6 +316,17 @@ void attribution_note(struct attribution *a, const struct profile_item *note)
 		spread_park(&a->spread, &key, r->place, r->duration_ns, r->bytes);
 }
 
+/* Returns false, and counts the operation as refused, if estimates would have too large a sum. */
+static bool is_in_total(struct attribution *a, const struct gpu_operation *o, uint32_t represents)
+{
+	uint64_t most = (uint64_t)represents * ESTIMATES_MOST_FACTOR;
+	bool fits = ledger_total_add(&a->estimated, most, saturated_product(o->duration_ns, most),
+				     saturated_product(o->bytes, most));
+
+	a->parts.ledger->bounds.refused += !fits;
+	return fits;
+}
+
 static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns,
 		const struct gpu_operation *o)
 {
@@ -316,6 +338,7 @@ static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns
 	struct addon_operation operation = {.operation = o,
 					    .origin = &origin,
 					    .launched_ns = launched_ns,
+					    .represents = a->in_windows ? launch.stands_for : 1,
 					    .thread = launch.tid,
 					    .is_recorded = is_inside && !is_instant};
 	bool is_observed;
@@ -330,6 +353,8 @@ static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns
 	count_received(a, o);
 	if (!is_inside)
 		count_outside(a, o);
+	if (a->in_windows && is_inside && !is_in_total(a, o, launch.stands_for))
+		return;
 	is_observed = !operation.is_recorded && addons_look_at(a->parts.addons, o);
 	if (!is_inside && !is_observed)
 		return;

@@ -63,6 +63,8 @@ struct attribution {
 	struct time_range time_range;
 	bool begins_late; /* attached processes may have launched work before */
 	bool limits_stacks;
+	bool in_windows;
+	struct ledger_total estimated;
 	bool notes_waited;
 	struct spread spread;
 	struct quota *memory; /* NULL: no limit */
@@ -84,6 +86,12 @@ void attribution_limit(struct attribution *a, struct quota *memory);
  * over stacks (spread.h).
  */
 void attribution_limit_stacks(struct attribution *a);
+
+/*
+ * Makes operations count as often as their launches represent others (--budget). Called before any
+ * input.
+ */
+void attribution_in_windows(struct attribution *a);
 
 /* Makes records of kernels tell whether their thread waited for them. Called before any input. */
 void attribution_note_waited(struct attribution *a);

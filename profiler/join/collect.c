@@ -148,6 +148,8 @@ struct collect *collect_new(const struct collect_options *options)
 		limit_memory(c);
 		if (options->measure.max_overhead)
 			attribution_limit_stacks(&c->attribution);
+		if (options->measure.budget)
+			attribution_in_windows(&c->attribution);
 		if (options->measure.launch_shapes || options->timeline)
 			attribution_note_waited(&c->attribution);
 		return c;

@@ -268,6 +268,11 @@ static void begin_launch(struct collect *c, struct process *process,
 						 .correlation = e->correlation_id},
 				      .flags = flags | ITEM_COUNTS};
 
+	if (c->options.measure.budget) {
+		launch.record.represents =
+			(uint16_t)recording_windows_represents(&process->windows, e->time_ns);
+		launch.flags |= ITEM_REPRESENTS;
+	}
 	if (is_inside && !(e->flags & GPU_LAUNCH_IS_OTHER))
 		launch.flags |= ITEM_KERNEL;
 	if (c->sink.recorder && is_inside) /* keeps the thread's name as long as the record */
@@ -349,7 +354,11 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 				  is_graph);
 	} else {
 		struct origin_id origin = attribution_origin_of_many(
-			&c->attribution, stack, e->tid, e->stands_for ? e->stands_for : 1,
+			&c->attribution, stack, e->tid,
+			c->options.measure.budget
+				? recording_windows_represents(&process->windows, e->time_ns)
+			: e->stands_for ? e->stands_for
+					: 1,
 			e->flags & GPU_LAUNCH_WAITED);
 
 		err = join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id,
@@ -362,7 +371,8 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 bool collect_knows_launch(const struct collect *c, const struct process *process,
 			  uint32_t correlation_id)
 {
-	return (!time_range_is_part(&c->time_range) && !c->options.measure.ranges) ||
+	return (!time_range_is_part(&c->time_range) &&
+		!measure_selects_launches(&c->options.measure)) ||
 	       join_knows(c->join, process->id, correlation_id);
 }
 
@@ -403,14 +413,15 @@ static uint32_t launch_of_node(struct collect *c, const struct gpu_operation *o)
 }
 
 /*
- * Returns true if the operation is in a range that its program chose. With --range only launches in
- * such ranges are sent, each before its work. Work without a launch is decided by its own time.
+ * Returns true if the operation is in a range that its program chose, or its launch in a window
+ * (--budget). Only such launches are sent, each before its work. Work without a launch is decided
+ * by its own time, and is in no window.
  */
 static bool is_chosen(const struct collect *c, const struct gpu_operation *o)
 {
 	const struct process *process;
 
-	if (!c->options.measure.ranges)
+	if (!measure_selects_launches(&c->options.measure))
 		return true;
 	if (o->correlation_id)
 		return join_knows(c->join, o->process, o->correlation_id);
@@ -428,7 +439,7 @@ static bool leave_out(struct collect *c, const struct gpu_operation *o)
 		return false;
 	process = processes_get(&c->processes, o->process);
 	attribution_leave_out(&c->attribution, o);
-	if (process && c->ledger.outside.unchosen > before)
+	if (process && c->options.measure.ranges && c->ledger.outside.unchosen > before)
 		ranges_seen_leave_out(&c->ledger.outside, process);
 	return true;
 }
@@ -564,6 +575,18 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 	addons_wait(&c->addons, process->id, stack, e);
 }
 
+static void take_window(struct collect *c, struct process *process,
+			const struct gpu_event_window *e)
+{
+	struct ledger_windows *l = &c->ledger.windows;
+
+	if (!c->options.measure.budget)
+		return;
+	recording_windows_add(&process->windows, e);
+	l->count++;
+	saturated_add(&l->ns, e->to_ns - e->from_ns);
+}
+
 static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
 {
 	int begins = recorded_intervals_note(&process->ranges.intervals, e->time_ns, e->is_open);
@@ -633,6 +656,9 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 		return devices_note_context(&c->devices, process->id, &event->context);
 	case GPU_EVENT_RANGE:
 		return take_range(c, process, &event->range);
+	case GPU_EVENT_WINDOW:
+		take_window(c, process, &event->window);
+		return 0;
 	case GPU_EVENT_CALLS:
 		take_calls(c, &event->calls);
 		return 0;
@@ -663,7 +689,8 @@ static bool is_inside(const struct collect *c, const struct process *process,
 bool collect_is_recorded(const struct collect *c, const struct process *process,
 			 const struct gpu_event_kernel *e)
 {
-	if (c->options.measure.ranges && !join_knows(c->join, process->id, e->correlation_id))
+	if (measure_selects_launches(&c->options.measure) &&
+	    !join_knows(c->join, process->id, e->correlation_id))
 		return false;
 	return e->bad_time || time_range_has(&c->time_range, e->start_ns);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "cupti_trace/wire/gpu_work.h"
 #include "symbolize/util/array.h"
+#include "symbolize/util/saturate.h"
 
 /* Bounds claims of a program: there are few devices. Excess devices share a row. */
 #define ROWS_MAX 4096u
@@ -101,6 +102,34 @@ void ledger_add_work(struct ledger *ledger, const struct gpu_row *work)
 	}
 	if (!ledger_add_row(ledger, work))
 		ledger->bounds.out_of_memory++;
+}
+
+static void scale(uint64_t *const *counts, size_t n, double factor)
+{
+	for (size_t i = 0; i < n; i++)
+		*counts[i] = saturated_scale(*counts[i], factor);
+}
+
+void ledger_scale_estimates(struct ledger *ledger, double factor)
+{
+	struct ledger_launches *l = &ledger->launches;
+	struct ledger_gpu *gpu = &ledger->gpu;
+	uint64_t *const all[] = {
+		&l->kernels,        &l->with_stack,     &l->whole,     &l->skipped,
+		&l->handed,         &l->without_parent, &gpu->matched, &gpu->unmatched,
+		&gpu->unmatched_ns, &gpu->bad_times,
+	};
+
+	scale(all, sizeof(all) / sizeof(all[0]), factor);
+	for (uint32_t i = 0; i < gpu->row_count; i++) {
+		struct gpu_row *r = &gpu->rows[i];
+		uint64_t *const of_row[] = {&r->count,     &r->ns,           &r->bytes,
+					    &r->unmatched, &r->unmatched_ns, &r->bad_times,
+					    &r->staged,    &r->before,       &r->before_ns,
+					    &r->after,     &r->after_ns};
+
+		scale(of_row, sizeof(of_row) / sizeof(of_row[0]), factor);
+	}
 }
 
 void ledger_settle(struct ledger *ledger, uint32_t pid, const struct work_tally *counted,

@@ -227,6 +227,11 @@ struct ledger_outside {
 	uint64_t not_held_ns; /* start of the last seconds (--last) that found no room */
 };
 
+/* Windows in which launches were recorded (--budget), of all processes. */
+struct ledger_windows {
+	uint64_t count, ns;
+};
+
 /* Launches with hardware counters, and without (--counters). */
 struct ledger_counters {
 	uint64_t measured; /* in the tables */
@@ -301,6 +306,7 @@ struct ledger {
 	struct ledger_wall wall;
 	struct ledger_idle idle;
 	struct ledger_outside outside;
+	struct ledger_windows windows;
 	struct ledger_total measured, reported; /* operations and waits; CUPTI's own sums */
 	struct api_calls api;                   /* empty if not requested */
 	struct timeline_stats timeline;         /* all 0 without a timeline */
@@ -320,6 +326,9 @@ bool ledger_add_row(struct ledger *ledger, const struct gpu_row *work);
 
 /* Adds the counts of a row to another. */
 void gpu_row_add(struct gpu_row *sum, const struct gpu_row *more);
+
+/* Multiplies what was estimated (--budget): launches and work in the profile. Each is rounded. */
+void ledger_scale_estimates(struct ledger *ledger, double factor);
 
 /* Adds work in the profile to the row of its device and kind, and to the totals. */
 void ledger_add_work(struct ledger *ledger, const struct gpu_row *work);

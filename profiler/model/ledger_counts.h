@@ -22,7 +22,7 @@
 #ifndef PROFILER_MODEL_LEDGER_COUNTS_H
 #define PROFILER_MODEL_LEDGER_COUNTS_H
 
-#define LEDGER_NEXT_NUMBER 312
+#define LEDGER_NEXT_NUMBER 315
 
 /* clang-format off */
 #define LEDGER_COUNTS(L, N, K) \
@@ -195,6 +195,7 @@
 	N(228, outside.after_ns) N(229, outside.earlier) N(230, outside.earlier_ns) \
 	N(231, outside.calls) N(232, outside.unended) N(250, outside.not_held_ns) \
 	N(251, outside.ranges) N(252, outside.unchosen) N(253, outside.unchosen_ns) \
+	N(313, windows.count) N(314, windows.ns) \
 	N(277, outside.entered) N(278, outside.only_outside) \
 	K(90, measured.count) K(91, measured.ns) K(92, measured.bytes) \
 	K(93, reported.count) K(94, reported.ns) K(95, reported.bytes) \

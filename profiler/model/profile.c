@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "profiler/model/places.h"
 #include "profiler/model/stack_table.h"
+#include "symbolize/util/saturate.h"
 
 struct profile {
 	RECORD_SET(struct profile_row)
@@ -92,6 +93,25 @@ void profile_add(struct profile *p, enum row_kind kind, struct stack_id stack,
 		 struct place_id place, uint64_t ns, uint64_t bytes)
 {
 	add(p, kind, stack, place, 1, ns, bytes);
+}
+
+void profile_add_many(struct profile *p, enum row_kind kind, struct stack_id stack,
+		      struct place_id place, const struct profile_row *amounts)
+{
+	add(p, kind, stack, place, amounts->count, amounts->ns, amounts->bytes);
+}
+
+void profile_scale(struct profile *p, enum row_kind kind, double factor)
+{
+	for (uint32_t i = 0; i < p->rows.count; i++) {
+		struct profile_row *row = &p->rows.list[i];
+
+		if (row->kind != kind)
+			continue;
+		row->count = saturated_scale(row->count, factor);
+		row->ns = saturated_scale(row->ns, factor);
+		row->bytes = saturated_scale(row->bytes, factor);
+	}
 }
 
 void profile_add_time(struct profile *p, enum row_kind kind, struct stack_id stack,

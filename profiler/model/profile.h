@@ -50,9 +50,15 @@ void profile_free(struct profile *profile);
 /* Sets the quota for new rows; borrowed. */
 void profile_limit(struct profile *profile, struct quota *memory);
 
-/* Adds one event. */
+/* Adds one event, or several. */
 void profile_add(struct profile *profile, enum row_kind kind, struct stack_id stack,
 		 struct place_id place, uint64_t ns, uint64_t bytes);
+
+void profile_add_many(struct profile *profile, enum row_kind kind, struct stack_id stack,
+		      struct place_id place, const struct profile_row *amounts);
+
+/* Multiplies the amounts of all rows of a kind; each is rounded. */
+void profile_scale(struct profile *profile, enum row_kind kind, double factor);
 
 /* Adds time without events: "[not sampled]" is no sample. */
 void profile_add_time(struct profile *profile, enum row_kind kind, struct stack_id stack,

@@ -19,40 +19,50 @@ static void count_sample(struct ledger_cpu *l, uint32_t flags)
 	l->without_parent += (flags & ITEM_NO_PARENT) != 0;
 }
 
-static void count_launch(struct ledger_launches *l, uint32_t flags)
+/* Returns how many events an item represents. */
+static uint64_t represented(const struct profile_item *item)
 {
-	l->kernels += (flags & ITEM_KERNEL) != 0;
-	l->with_stack += (flags & ITEM_STACK) != 0;
-	l->skipped += (flags & ITEM_SKIPPED) != 0;
-	l->whole += (flags & ITEM_WHOLE) != 0;
-	l->handed += (flags & ITEM_HANDED) != 0;
-	l->without_parent += (flags & ITEM_NO_PARENT) != 0;
+	return item->flags & ITEM_REPRESENTS ? item->record.represents : 1;
+}
+
+static void count_launch(struct ledger_launches *l, const struct profile_item *item)
+{
+	uint32_t flags = item->flags;
+	uint64_t n = represented(item);
+
+	l->kernels += flags & ITEM_KERNEL ? n : 0;
+	l->with_stack += flags & ITEM_STACK ? n : 0;
+	l->skipped += flags & ITEM_SKIPPED ? n : 0;
+	l->whole += flags & ITEM_WHOLE ? n : 0;
+	l->handed += flags & ITEM_HANDED ? n : 0;
+	l->without_parent += flags & ITEM_NO_PARENT ? n : 0;
 }
 
 static void count_operation(struct profile_sink *in, const struct profile_item *item)
 {
 	const struct timeline_record *r = &item->record;
+	uint64_t n = represented(item);
 	struct gpu_row row = {.work = r->work,
 			      .device = item->device,
-			      .count = 1,
-			      .ns = r->duration_ns,
-			      .bytes = r->bytes,
-			      .bad_times = (item->flags & ITEM_BAD_TIME) != 0,
-			      .staged = (item->flags & ITEM_STAGED) != 0};
+			      .count = n,
+			      .ns = n * r->duration_ns,
+			      .bytes = n * r->bytes,
+			      .bad_times = item->flags & ITEM_BAD_TIME ? n : 0,
+			      .staged = item->flags & ITEM_STAGED ? n : 0};
 
 	if (item->flags & ITEM_BEFORE) {
-		row.before = 1;
+		row.before = n;
 		row.before_ns = row.ns;
 	} else if (item->flags & ITEM_AFTER) {
-		row.after = 1;
+		row.after = n;
 		row.after_ns = row.ns;
 	}
 	if (!(item->flags & ITEM_MATCHED)) {
-		row.unmatched = 1;
+		row.unmatched = n;
 		row.unmatched_ns = row.ns;
 	}
 	ledger_add_work(in->ledger, &row);
-	in->ledger->gpu.unseen_nodes += (item->flags & ITEM_UNSEEN) != 0;
+	in->ledger->gpu.unseen_nodes += item->flags & ITEM_UNSEEN ? n : 0;
 	if (item->flags & ITEM_EARLIER) {
 		in->ledger->outside.earlier++;
 		in->ledger->outside.earlier_ns += row.ns;
@@ -69,7 +79,7 @@ static void count(struct profile_sink *in, const struct profile_item *item)
 		count_sample(&in->ledger->cpu, item->flags);
 		break;
 	case TIMELINE_LAUNCH:
-		count_launch(&in->ledger->launches, item->flags);
+		count_launch(&in->ledger->launches, item);
 		break;
 	case TIMELINE_GPU_OPERATION:
 		count_operation(in, item);
@@ -113,8 +123,10 @@ static void add_item(struct profile_sink *in, const struct profile_item *item, u
 		in->ledger->calls.unfinished += (item->flags & ITEM_UNFINISHED) != 0;
 	}
 	if (item->flags & ITEM_ROW)
-		profile_add(in->profile, kinds[r->kind], r->stack, r->place, r->duration_ns,
-			    r->bytes);
+		profile_add_many(in->profile, kinds[r->kind], r->stack, r->place,
+				 &(struct profile_row){.count = represented(item),
+						       .ns = represented(item) * r->duration_ns,
+						       .bytes = represented(item) * r->bytes});
 	if (item->flags & ITEM_DRAWN && in->timeline)
 		timeline_add_launched(in->timeline, r, launched_ns);
 }

@@ -58,6 +58,10 @@
 #define ITEM_EARLIER (1u << 14) /* launched before launches were recorded */
 #define ITEM_UNSEEN (1u << 15)  /* in a graph node whose creation was missed */
 
+#define ITEM_REPRESENTS                                                           \
+	(1u << 18) /* also launches: `represents` of the record is set (--budget) \
+		    */
+
 /* Timed calls. */
 #define ITEM_UNFINISHED (1u << 16) /* lasted until its process ended */
 
@@ -75,6 +79,7 @@ enum note_kind {
 	NOTE_VALUE,                  /* measurements.c: value of a metric */
 	NOTE_PC_SAMPLES,             /* pc_samples.c */
 	NOTE_IDLE,                   /* idle.c */
+	NOTE_ESTIMATE,               /* estimates.c */
 };
 
 /* Borrowed, except `recorder`. Zero-initialise, then set the first five. */

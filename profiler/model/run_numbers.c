@@ -84,6 +84,7 @@ const struct run_number run_numbers[] = {
 	OTHER(294, links)
 	OTHER(310, totals.measure.ops)
 	OTHER(311, totals.measure.modules)
+	OTHER(312, totals.measure.budget)
 #define LOSS_NUMBER(number, member, severity, summary, key, words) \
 	[(number) - 1] = NUMBER(ledger.member),
 #define LEDGER_NUMBER(number, member) [(number) - 1] = NUMBER(ledger.member),

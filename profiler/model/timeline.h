@@ -74,7 +74,10 @@ struct timeline_record {
 	uint32_t work;         /* operation: enum gpu_work */
 	uint8_t kind;          /* enum timeline_kind */
 	uint8_t is_waited;     /* 1: an operation that its launching thread waited for at once */
-	uint16_t error;        /* failed launch or wait: timeline_error(); 0: none known */
+	union {
+		uint16_t error;      /* failed launch or wait: timeline_error(); 0: none known */
+		uint16_t represents; /* number of events it stands for (--budget); not kept */
+	};
 };
 _Static_assert(sizeof(struct timeline_record) == 56, "records have no gaps");
 

@@ -92,6 +92,22 @@ static void report_ranges(struct log *log, const struct measure *m, const struct
 		    by);
 }
 
+/* Reports the windows in which launches were recorded. Work of other launches is known in part. */
+static void report_windows(struct log *log, const struct measure *m, const struct ledger *ledger)
+{
+	const struct ledger_windows *l = &ledger->windows;
+	char length[QUANTITY_BYTES];
+
+	if (l->count || !ledger->pipe.processes)
+		log_line_if(log, l->count,
+			    "Recorded: # window{|s}, %s in all (--budget %g): GPU times are "
+			    "estimates",
+			    time_text(length, (double)l->ns), m->budget / 1000.0);
+	else
+		log_warn(log, "no window of --budget %g began: GPU work is unknown; record longer",
+			 m->budget / 1000.0);
+}
+
 /* Reports the recorded part of the run, and operations outside it. */
 static void report_part(struct log *log, const struct measure *m, const struct totals *t)
 {
@@ -101,6 +117,10 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 
 	if (m->ranges)
 		report_ranges(log, m, l);
+	if (m->budget) {
+		report_windows(log, m, t->ledger);
+		return;
+	}
 	if (!is_part_of_run(m)) { /* attached processes and `stop` also leave operations outside */
 		if (!m->ranges &&
 		    (l->before || is_notable_after(log, t->ledger) || l->unended || l->earlier))

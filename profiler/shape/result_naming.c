@@ -287,8 +287,8 @@ static const char *copy_kernel(void *context, const char *kernel)
 {
 	struct naming *n = context;
 
-	if (kernel != n->kernel)
-		n->named_kernel = naming_kernel_text(n, kernel);
+	if (kernel != n->kernel) /* other work has the name of its frame already: "[GPU_Memset]" */
+		n->named_kernel = kernel[0] == '[' ? kernel : naming_kernel_text(n, kernel);
 	n->kernel = kernel;
 	return n->named_kernel;
 }

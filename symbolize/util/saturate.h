@@ -22,6 +22,16 @@ static inline uint64_t saturated_product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+/* Returns `a` times a factor of at least 0, rounded. */
+static inline uint64_t saturated_scale(uint64_t a, double factor)
+{
+	double product = nearbyint((double)a * factor);
+
+	if (factor == 1)
+		return a; /* a double has 53 bits */
+	return product >= 0x1p64 ? UINT64_MAX : (uint64_t)product;
+}
+
 /* Returns the volume of a grid or block. */
 static inline uint64_t saturated_volume(const uint32_t extent[3])
 {

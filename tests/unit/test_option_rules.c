@@ -33,6 +33,7 @@ static const struct {
 	{OPT_LAST, "1"},
 	{OPT_EVERY, "1"},
 	{OPT_MAX_OVERHEAD, "1"},
+	{OPT_BUDGET, "1"},
 	{OPT_METRICS, "default"},
 	{OPT_METRICS_LAUNCHES, "7"},
 	{OPT_STALL_PERIOD, "64"},
