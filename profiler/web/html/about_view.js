@@ -12,9 +12,7 @@ function table(rows, name) {
 		make(
 			"tbody",
 			{},
-			...rows.map(([label, value]) =>
-				make("tr", {}, make("th", {scope: "row", text: label}), make("td", {text: value})),
-			),
+			...rows.map(([label, value]) => make("tr", {}, make("th", {scope: "row", text: label}), make("td", {text: value}))),
 		),
 	);
 }

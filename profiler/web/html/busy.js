@@ -139,12 +139,7 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 	}
 	endUntil(to);
 	goTo(to);
-	return {
-		...sums,
-		idle: sums.atOnce[0],
-		start: Float64Array.from(start),
-		end: Float64Array.from(end),
-	};
+	return {...sums, idle: sums.atOnce[0], start: Float64Array.from(start), end: Float64Array.from(end)};
 }
 
 // Returns for each column of a chart of [from, to) the exact share of its time that was busy.
@@ -152,8 +147,7 @@ export function busyColumns(measure, from, to, width) {
 	const scale = (to - from) / width,
 		shares = new Float64Array(width);
 
-	for (let x = 0; x < shares.length; x++)
-		shares[x] = measure.overlap(from + x * scale, from + (x + 1) * scale) / scale;
+	for (let x = 0; x < shares.length; x++) shares[x] = measure.overlap(from + x * scale, from + (x + 1) * scale) / scale;
 	return shares;
 }
 

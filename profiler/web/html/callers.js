@@ -104,8 +104,7 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank, isCallee
 		byKind,
 		children: childrenOf,
 		// the number of levels below is unknown until they are made
-		levelsBelow: node =>
-			children[node] ? +(children[node].length > 0) : +(leaves[node].length > 0),
+		levelsBelow: node => (children[node] ? +(children[node].length > 0) : +(leaves[node].length > 0)),
 		// frames from the child of the root on: "12.3.4"
 		nameOf(node) {
 			const path = [];

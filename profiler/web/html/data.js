@@ -286,11 +286,7 @@ function addPackages(frames) {
 	for (let i = 0; i < frames.count; i++) {
 		const role = frames.role[i];
 
-		if (
-			[ROLE.CALLERS, ROLE.PACKAGE, ROLE.PLUMBING].includes(role)
-				? frames.folded[i] < 0
-				: role > ROLE.FOLDED
-		)
+		if ([ROLE.CALLERS, ROLE.PACKAGE, ROLE.PLUMBING].includes(role) ? frames.folded[i] < 0 : role > ROLE.FOLDED)
 			throw new Error("a frame is folded to nothing");
 	}
 }

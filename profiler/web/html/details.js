@@ -7,10 +7,7 @@ import {KINDS} from "./kinds.js";
 const NAME_LENGTH = 2000;
 
 export function placeOfFrame(frames, frame) {
-	if (frames.file[frame])
-		return frames.line[frame] > 0
-			? `${frames.file[frame]}:${frames.line[frame]}`
-			: frames.file[frame];
+	if (frames.file[frame]) return frames.line[frame] > 0 ? `${frames.file[frame]}:${frames.line[frame]}` : frames.file[frame];
 	return frames.module[frame];
 }
 
@@ -24,11 +21,7 @@ export function makeFacts(facts, actions) {
 		"dl",
 		{class: "facts"},
 		...facts,
-		make(
-			"div",
-			{class: "actions"},
-			...actions.map(([label, title, act]) => makeButton(label, act, {title})),
-		),
+		make("div", {class: "actions"}, ...actions.map(([label, title, act]) => makeButton(label, act, {title}))),
 	);
 }
 
@@ -37,10 +30,7 @@ const COUNT_LABELS = ["samples", "operations", "", "calls", ""]; // a wait is sp
 
 // Returns whether the page shows less than its file has.
 export function isFiltered(state) {
-	return (
-		state.kind !== "all" ||
-		["process", "thread", "device", "stream", "time", "idle"].some(key => state[key] !== "")
-	);
+	return state.kind !== "all" || ["process", "thread", "device", "stream", "time", "idle"].some(key => state[key] !== "");
 }
 
 function sayWhole({state, isPart}) {
@@ -60,16 +50,14 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 		fact("own", `${app.amount(sums.own)} (${formatShare(sums.own, whole)})`),
 	];
 
-	if (present.length > 1)
-		facts.push(...present.map(([label, ns]) => fact(label, app.amount(ns))));
+	if (present.length > 1) facts.push(...present.map(([label, ns]) => fact(label, app.amount(ns))));
 	// count and mean mean nothing for mixtures and for parts of waits; parts of kernels have
 	// none
 	const counted =
 		present.length === 1 && sums.operations > 0 && !app.difference ? COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])] : "";
 
 	if (counted) facts.push(fact(counted, formatCount(sums.operations)));
-	if (counted && present[0][0] !== "CPU")
-		facts.push(fact("mean", app.amount(sums.total / sums.operations)));
+	if (counted && present[0][0] !== "CPU") facts.push(fact("mean", app.amount(sums.total / sums.operations)));
 	if (sums.bytes > 0) facts.push(fact("bytes", formatBytes(sums.bytes)));
 	for (const [label, text] of frames.facts.get(frame) ?? []) facts.push(fact(label, clip(text, NAME_LENGTH)));
 	if (occurrences > 1) facts.push(fact("boxes", formatCount(occurrences)));
@@ -87,9 +75,7 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 			text:
 				frame < 0
 					? sayWhole(app)
-					: [kind.label, clip(placeOfFrame(frames, frame), NAME_LENGTH)]
-							.filter(text => text)
-							.join(" · "),
+					: [kind.label, clip(placeOfFrame(frames, frame), NAME_LENGTH)].filter(text => text).join(" · "),
 		}),
 		makeFacts(facts, actions),
 	);

@@ -7,12 +7,9 @@ export function make(tag, values = {}, ...children) {
 
 	for (const [key, value] of Object.entries(values)) {
 		if (key === "text") element.textContent = value;
-		else if (key === "on")
-			for (const [event, listener] of Object.entries(value))
-				element.addEventListener(event, listener);
+		else if (key === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
 		else if (key === "style") Object.assign(element.style, value);
-		else if (value !== null && value !== false)
-			element.setAttribute(key, value === true ? "" : value);
+		else if (value !== null && value !== false) element.setAttribute(key, value === true ? "" : value);
 	}
 	element.append(...children.filter(child => child !== null));
 	return element;
@@ -61,9 +58,7 @@ export function refill(element, ...children) {
 
 	element.replaceChildren(...children.filter(child => child !== null));
 	if (text !== null)
-		[...element.querySelectorAll("button")]
-			.find(button => button.textContent === text)
-			?.focus({preventScroll: true});
+		[...element.querySelectorAll("button")].find(button => button.textContent === text)?.focus({preventScroll: true});
 }
 
 const COPIED_MS = 1000;

@@ -35,10 +35,7 @@ export function prepareCanvas(canvas, width, height) {
 	const ratio = window.devicePixelRatio || 1,
 		context = canvas.getContext("2d");
 
-	if (
-		canvas.width !== Math.round(width * ratio) ||
-		canvas.height !== Math.round(height * ratio)
-	) {
+	if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
 		canvas.width = Math.round(width * ratio);
 		canvas.height = Math.round(height * ratio);
 		canvas.style.width = `${width}px`;
@@ -153,8 +150,7 @@ export function boxAt(rows, row, x) {
 export function shadeOf(text) {
 	let hash = 2166136261;
 
-	for (let i = 0; i < text.length && i < 64; i++)
-		hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+	for (let i = 0; i < text.length && i < 64; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
 	return ((hash >>> 0) % 1024) / 1024;
 }
 

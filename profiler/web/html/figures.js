@@ -115,13 +115,11 @@ function makeFinder(frames, kinds) {
 }
 
 // Returns a search for the names that a text stands for; "*" stands for a number.
-const searchFor = text =>
-	`^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\*", "\\d+")}$`;
+const searchFor = text => `^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\*", "\\d+")}$`;
 
 // Rows of groups lead to a table of their members.
 const MEMBERS = {
-	kernel_classes: (name, cellOf) =>
-		cellOf("Kernels") > 0 ? {table: "kernels", q: searchFor(name)} : {table: "copies", q: ""},
+	kernel_classes: (name, cellOf) => (cellOf("Kernels") > 0 ? {table: "kernels", q: searchFor(name)} : {table: "copies", q: ""}),
 	layer_kinds: name => ({table: "layers", q: searchFor(name)}),
 };
 
@@ -158,9 +156,7 @@ export function describeFigures(figures, frames, kinds, nameColumn) {
 			members = MEMBERS[figure.key],
 			isFound = columns[nameAt]?.isText && !members;
 		const frameOf = cells => (isFound ? find(cells[nameAt], label === "Kernel") : cells[frameAt]);
-		const isSorted = figure.rows.every(
-			(cells, i) => i === 0 || cells[weightAt] <= figure.rows[i - 1][weightAt],
-		);
+		const isSorted = figure.rows.every((cells, i) => i === 0 || cells[weightAt] <= figure.rows[i - 1][weightAt]);
 
 		return {
 			key: figure.key,

@@ -107,8 +107,7 @@ export function makeFlameView(app) {
 		showIn(main, "", isSandwich() ? focusNode("") : 0);
 		main.element.style.flex = isSandwich() ? `0 1 ${main.needs() + 2}px` : "";
 		if (isSandwich()) showIn(upper, UPPER, focusNode(UPPER));
-		if (rootKey !== state.bottom + state.inverted + state.frame)
-			for (const pane of [main, upper]) pane.toRoot();
+		if (rootKey !== state.bottom + state.inverted + state.frame) for (const pane of [main, upper]) pane.toRoot();
 		rootKey = state.bottom + state.inverted + state.frame;
 		below.textContent = main.below() || "\u00a0";
 	}

@@ -98,9 +98,7 @@ export function makeCutter(texts, length) {
 
 // Cuts names, which come from the profiled program and may be a megabyte long.
 export function clip(text, length) {
-	return text.length <= length
-		? text
-		: `${text.slice(0, length)}… (${formatCount(text.length)} characters)`;
+	return text.length <= length ? text : `${text.slice(0, length)}… (${formatCount(text.length)} characters)`;
 }
 
 // Cuts names where there is little room.

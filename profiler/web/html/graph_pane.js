@@ -103,8 +103,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			them = count => (count === 1 ? "it" : "them"),
 			texts = [];
 
-		if (outer > 0)
-			texts.push(`${plural(outer, "frame")} further out: zoom out to see ${them(outer)}`);
+		if (outer > 0) texts.push(`${plural(outer, "frame")} further out: zoom out to see ${them(outer)}`);
 		if (hidden > 0)
 			texts.push(
 				graph.isEndless
@@ -130,17 +129,13 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 
 		if (node <= 0 || hooks.isClosed(node)) return 0;
 		if (!shared.has(outer))
-			shared.set(
-				outer,
-				sharedLength(Array.from(graph.children(outer), child => app.labels[graph.frame[child]])),
-			);
+			shared.set(outer, sharedLength(Array.from(graph.children(outer), child => app.labels[graph.frame[child]])));
 		return shared.get(outer);
 	}
 
 	function drawBox(box, y, style, on = context) {
 		const frame = box.node > 0 ? graph.frame[box.node] : -1;
-		const dim =
-			frame >= 0 && (app.matches ? !app.matches[frame] : style.frame >= 0 && frame !== style.frame);
+		const dim = frame >= 0 && (app.matches ? !app.matches[frame] : style.frame >= 0 && frame !== style.frame);
 		const width = Math.max(box.width - (box.width > 3 ? 1 : 0), 0.5);
 
 		on.globalAlpha = box.node < 0 ? DIM : 1;
@@ -169,12 +164,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	function outline(box, y, colour, thickness) {
 		context.strokeStyle = colour;
 		context.lineWidth = thickness;
-		context.strokeRect(
-			box.x + thickness / 2,
-			y + thickness / 2,
-			Math.max(box.width - 1 - thickness, 1),
-			ROW - 1 - thickness,
-		);
+		context.strokeRect(box.x + thickness / 2, y + thickness / 2, Math.max(box.width - 1 - thickness, 1), ROW - 1 - thickness);
 	}
 
 	const styleNow = () => ({
@@ -197,8 +187,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 
 			for (const box of rows[row] ?? []) {
 				drawBox(box, y, style);
-				if (box.node > 0 && graph.frame[box.node] === style.frame)
-					outline(box, y, style.strong, 1.5);
+				if (box.node > 0 && graph.frame[box.node] === style.frame) outline(box, y, style.strong, 1.5);
 				if (box.node >= 0 && box.node === selected && (selected > 0 || document.activeElement === canvas))
 					outline(box, y, style.strong, 2);
 				else if (box.node > 0 && box.node === hover) outline(box, y, style.strong, 1);
@@ -235,9 +224,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			make("span", {
 				text: [
 					`${app.amount(graph.total[hover])} · ${formatShare(graph.total[hover], graph.total[0])}`,
-					graph.own[hover] > 0 && graph.own[hover] < graph.total[hover]
-						? `own ${app.amount(graph.own[hover])}`
-						: "",
+					graph.own[hover] > 0 && graph.own[hover] < graph.total[hover] ? `own ${app.amount(graph.own[hover])}` : "",
 					KINDS[app.kinds[frame]].label,
 				]
 					.filter(text => text !== "")
@@ -304,8 +291,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			const y = rowTop(graph.depth[node] - graph.depth[top]);
 
 			if (y < element.scrollTop) element.scrollTop = y;
-			else if (y + ROW > element.scrollTop + element.clientHeight)
-				element.scrollTop = y + ROW - element.clientHeight;
+			else if (y + ROW > element.scrollTop + element.clientHeight) element.scrollTop = y + ROW - element.clientHeight;
 		},
 		// Returns true if the level of a node is drawn.
 		reaches: node => graph.depth[node] < graph.depth[zoom] + ROWS_MAX,
@@ -322,9 +308,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			for (const box of boxes) {
 				if (box.row < skipped()) continue;
 				on.title =
-					box.node > 0
-						? `${cut(frames.name[graph.frame[box.node]], 1000)}: ${app.amount(graph.total[box.node])}`
-						: "";
+					box.node > 0 ? `${cut(frames.name[graph.frame[box.node]], 1000)}: ${app.amount(graph.total[box.node])}` : "";
 				drawBox(box, y + rowTop(box.row) - above, style, on);
 			}
 			return size;

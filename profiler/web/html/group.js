@@ -35,8 +35,7 @@ export function groupStacks(stacks, rowStacks, frames, outer = new Map()) {
 		const inside = [],
 			root = groupNode(frame);
 
-		for (const row of rows)
-			for (let i = rowStacks[row]; i > 0 && at[i] === 0; i = stacks.parent[i]) at[i] = inside.push(i);
+		for (const row of rows) for (let i = rowStacks[row]; i > 0 && at[i] === 0; i = stacks.parent[i]) at[i] = inside.push(i);
 		// nodes are made for each group: deep stacks in many groups are too much for any browser
 		if (parent.length + inside.length > MOST_NODES) return null;
 		inside.sort((a, b) => a - b); // parents first, and layers as they ran

@@ -5,15 +5,7 @@ import {clip, formatAmount, formatShare, formatTime, plural} from "./format.js";
 import {ROLE, ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, getOrMake, unpackBytes, unpackProfile} from "./data.js";
 import {KINDS, isKind, kindsOfFrames} from "./kinds.js";
 import {labelFrames} from "./names.js";
-import {
-	compileSearch,
-	deviceLabels,
-	makeTree,
-	outermost,
-	rowsThatPass,
-	searchFrames,
-	weigh,
-} from "./tree.js";
+import {compileSearch, deviceLabels, makeTree, outermost, rowsThatPass, searchFrames, weigh} from "./tree.js";
 import {contentOf, placeNames, sumFrames, tableInnermost, tableLaunchSites} from "./tables.js";
 import {DEFAULTS, WHOLE, formatRange, formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, linkLaunches, makeTimelineBuilder} from "./timeline.js";
@@ -109,8 +101,7 @@ function startApp(profile) {
 	// the steady part, GPU time and own code, where there are such
 	if (content.timeline && !fixedWeight && length > 0 && (steady[0] > shownRange[0] || steady[1] < shownRange[1]))
 		DEFAULTS.time = formatRange(...steady);
-	if (DEFAULTS.time !== "")
-		DEFAULTS.window = formatRange(Math.max(steady[0] - length / 20, 0), steady[1] + length / 20);
+	if (DEFAULTS.time !== "") DEFAULTS.window = formatRange(Math.max(steady[0] - length / 20, 0), steady[1] + length / 20);
 	if (content.gpu && kindsPresent.length > 1) DEFAULTS.kind = "gpu";
 	if (whyNotMine === "") DEFAULTS.my = "1";
 	if (fixedWeight) DEFAULTS.view = "flame";
@@ -149,8 +140,7 @@ function startApp(profile) {
 		colour: kind => (app.isDark() ? kind.dark : kind.light),
 		frameOf: text => (/^\d+$/.test(text) && +text < profile.frames.count ? +text : 0),
 		spinning: profile.frames.name.indexOf("[spinning for GPU]"),
-		sums: () =>
-			(sums ??= sumFrames(app.tree, app.weights, profile.frames.count, app.spinning)),
+		sums: () => (sums ??= sumFrames(app.tree, app.weights, profile.frames.count, app.spinning)),
 		countBoxes(frame) {
 			const {total} = app.weights;
 
@@ -168,8 +158,7 @@ function startApp(profile) {
 		},
 		openTable: (table, more = {}) => app.set({view: "tables", table, sort: "", ...more}),
 		toggleMine() {
-			if (whyNotMine === "")
-				app.set({my: app.state.my === "" ? "1" : "", zoom: "", pick: "", frame: ""});
+			if (whyNotMine === "") app.set({my: app.state.my === "" ? "1" : "", zoom: "", pick: "", frame: ""});
 		},
 		// Shows a frame with its callers above and its callees below.
 		openFrame: (frame, kind = app.state.kind) =>
@@ -185,8 +174,7 @@ function startApp(profile) {
 			}),
 		// Sums up GPU work by what launched it: with own code, by its innermost function.
 		launchSites(passes) {
-			const isOwn = frame =>
-				profile.frames.role[frame] === ROLE.OWN && isKind(app.kinds[frame], "native", "python", "jit");
+			const isOwn = frame => profile.frames.role[frame] === ROLE.OWN && isKind(app.kinds[frame], "native", "python", "jit");
 
 			return app.state.my === ""
 				? tableLaunchSites(app.shown, passes)
@@ -324,8 +312,7 @@ function startApp(profile) {
 			chips.push([text, "Show the whole run", {time: ""}]);
 		} else if (DEFAULTS.time !== "" && !app.weight)
 			chips.push(["whole run", "Show the steady part alone", {time: DEFAULTS.time}]);
-		if (state.idle !== "")
-			chips.push([`while ${clip(state.idle, 40)} was idle ✕`, "Show busy times, too", {idle: ""}]);
+		if (state.idle !== "") chips.push([`while ${clip(state.idle, 40)} was idle ✕`, "Show busy times, too", {idle: ""}]);
 		refill(
 			timeChips,
 			...chips.map(([text, title, changes]) => makeButton(text, () => app.set(changes), {class: "chip set", title})),
@@ -337,14 +324,8 @@ function startApp(profile) {
 		const {state, timeline, weight} = app,
 			texts = [];
 
-		if (weight)
-			texts.push(
-				`Weight: ${weight.title}${weight.note ? `, ${weight.note}` : ""}. What has no value is left out.`,
-			);
-		if (state.idle !== "")
-			texts.push(
-				"CPU samples of the time in which the GPU was idle, each with the part in it.",
-			);
+		if (weight) texts.push(`Weight: ${weight.title}${weight.note ? `, ${weight.note}` : ""}. What has no value is left out.`);
+		if (state.idle !== "") texts.push("CPU samples of the time in which the GPU was idle, each with the part in it.");
 		else if (![DEFAULTS.time, ""].includes(state.time))
 			texts.push(
 				"Of this time alone: what lasted longer counts with the part in it. A wait is shown by " +
@@ -355,9 +336,7 @@ function startApp(profile) {
 		if (state.group !== "" && grouped?.isTooMany)
 			texts.push("These stacks are too many and too deep to be grouped: they are shown without groups.");
 		if (texts.length > 0 && timeline?.lost > 0)
-			texts.push(
-				`${plural(timeline.lost, "event is", "events are")} missing from the timeline.`,
-			);
+			texts.push(`${plural(timeline.lost, "event is", "events are")} missing from the timeline.`);
 		byId("note").textContent = texts.join(" ");
 		byId("note").hidden = texts.length === 0 || !["flame", "tables", "source"].includes(state.view);
 	}
@@ -463,8 +442,7 @@ function startApp(profile) {
 		if (!views[state.view]) state.view = DEFAULTS.view;
 		if (!Object.hasOwn(groupings, state.group)) state.group = "";
 		app.state = state;
-		app.weight =
-			fixedWeight ?? profile.weights.find(({title}) => title === state.weight) ?? null;
+		app.weight = fixedWeight ?? profile.weights.find(({title}) => title === state.weight) ?? null;
 		const kinds = TIME_KINDS.filter(([kind]) => ["all", kind].includes(state.kind)).map(([, , row]) => row);
 		const filterKey = JSON.stringify([
 			app.weight?.title,
@@ -496,8 +474,7 @@ function startApp(profile) {
 		}
 		views[state.view].update?.();
 		// the element that had the focus may be gone
-		if (old && old.view !== state.view && document.activeElement === document.body)
-			element.focus({preventScroll: true});
+		if (old && old.view !== state.view && document.activeElement === document.body) element.focus({preventScroll: true});
 	}
 
 	// ---- the rest of the page ----
@@ -615,10 +592,7 @@ async function readTimeline(app) {
 		await linkLaunches(app.timeline, pause);
 		app.views[app.state.view].update();
 	} catch (error) {
-		app.takeTimeline(
-			null,
-			`The timeline cannot be shown: ${error.message}. Is the file complete?`,
-		);
+		app.takeTimeline(null, `The timeline cannot be shown: ${error.message}. Is the file complete?`);
 	} finally {
 		document.documentElement.dataset.timeline = "1";
 	}

@@ -100,8 +100,7 @@ export function cutName(name, fits, isLayer = false, shared = 0) {
 
 // ---- kernels of libraries ----
 
-const OPERATIONS =
-	/^(?:[a-z]?gemm\w*|fprop|bprop|dgrad|wgrad|scudnn|nvjet|sdpa|flash|fmha)$|(?:gemm|fprop|dgrad|wgrad)$/;
+const OPERATIONS = /^(?:[a-z]?gemm\w*|fprop|bprop|dgrad|wgrad|scudnn|nvjet|sdpa|flash|fmha)$|(?:gemm|fprop|dgrad|wgrad)$/;
 const NUMBER_TYPES = /^(?:tf32|bf16|f16|f64|e[45]m[23]|[isu]8)/;
 const LIBRARY = /^(?:at|at_cuda_detail|cub|thrust|cublas\w*|cudnn\w*|cutlass\w*|(?:pytorch_)?flash)::|^elementwise_kernel_with_index</;
 const OF_FUNCTOR = /^(?:[a-z]+_)?elementwise|^reduce$|^multi_tensor_apply$/;
@@ -174,10 +173,9 @@ function sameLabels(frames, labels, chosen) {
 // Adds to equal labels the first words that not all of their names have, as many as tell them apart.
 function tellApart(frames, labels, list) {
 	const words = list.map(i => new Set(frames.name[i].slice(0, LONGEST_READ).match(/[A-Za-z0-9]+/g))),
-		own = words.map(set => [...set].filter(word => words.some(other => !other.has(word)))).map(some => [
-			...some.filter(word => /^[A-Za-z]/.test(word)),
-			...some.filter(word => /^[0-9]/.test(word)),
-		]),
+		own = words
+			.map(set => [...set].filter(word => words.some(other => !other.has(word))))
+			.map(some => [...some.filter(word => /^[A-Za-z]/.test(word)), ...some.filter(word => /^[0-9]/.test(word))]),
 		most = Math.max(...own.map(some => some.length)),
 		names = new Set(list.map(i => frames.name[i])).size;
 
@@ -208,8 +206,7 @@ export function labelFrames(frames, kinds) {
 		return name.replace(/-[0-9a-f]{8,40}(?=\.so)/, "");
 	});
 
-	for (const list of sameLabels(frames, labels, chosen))
-		if (list.length <= MOST_TOLD_APART) tellApart(frames, labels, list);
+	for (const list of sameLabels(frames, labels, chosen)) if (list.length <= MOST_TOLD_APART) tellApart(frames, labels, list);
 	for (const list of sameLabels(frames, labels, chosen)) for (const i of list) labels[i] = frames.name[i];
 	return labels;
 }

@@ -25,9 +25,7 @@ const USE_KINDS = {computing: "gpu", exposed_copies: "copy"};
 export function readFigure(profile, key) {
 	const figure = (profile.figures ?? []).find(table => table.key === key);
 
-	return (figure?.rows ?? []).map(row =>
-		Object.fromEntries(figure.columns.map(({label}, i) => [label, row[i]])),
-	);
+	return (figure?.rows ?? []).map(row => Object.fromEntries(figure.columns.map(({label}, i) => [label, row[i]])));
 }
 
 export function makeOverview(app) {
@@ -60,8 +58,7 @@ export function makeOverview(app) {
 
 	function makeVerdict() {
 		const [verdict, ...others] = app.difference?.findings() ?? readFigure(profile, "findings");
-		const title = ({Certainty: certainty, Next: next}) =>
-			[certainty, next].filter(text => text !== "").join("; next: ");
+		const title = ({Certainty: certainty, Next: next}) => [certainty, next].filter(text => text !== "").join("; next: ");
 
 		if (!verdict) return null;
 		const list = others.slice(0, app.difference ? Infinity : FINDINGS).map(finding => {
@@ -182,8 +179,7 @@ export function makeOverview(app) {
 				),
 			),
 		);
-		if (to > from && strips.clientWidth > 0)
-			canvases.forEach((canvas, i) => drawStrip(canvas, devices[i], from, to));
+		if (to > from && strips.clientWidth > 0) canvases.forEach((canvas, i) => drawStrip(canvas, devices[i], from, to));
 	}
 
 	// ---- lists ----
@@ -256,8 +252,7 @@ export function makeOverview(app) {
 	}
 
 	// Returns true if no GPU computed for half of the steady part.
-	const isMostlyIdle = () =>
-		readFigure(profile, "gpu_time").every(row => row.Use !== "computing" || row.Share < 500);
+	const isMostlyIdle = () => readFigure(profile, "gpu_time").every(row => row.Use !== "computing" || row.Share < 500);
 
 	function makeIdle() {
 		const rows = readFigure(profile, "idle_causes").slice(0, ROWS);

@@ -25,8 +25,7 @@ function makeStacks(most) {
 		let at = Math.imul(outer, 0x9e3779b1) ^ Math.imul(inner + 1, 0x85ebca6b);
 
 		at = (at ^ (at >>> 15)) & mask;
-		while (slots[at] !== 0 && (parent[slots[at]] !== outer || frame[slots[at]] !== inner))
-			at = (at + 1) & mask;
+		while (slots[at] !== 0 && (parent[slots[at]] !== outer || frame[slots[at]] !== inner)) at = (at + 1) & mask;
 		return at;
 	};
 
@@ -91,8 +90,7 @@ function librariesOf(frames) {
 			library = isNew(part) ? next++ : list.find(([, offset]) => offset === "")[0];
 
 		for (const column of ["module", "class", "kind", "role", "folded"]) frames[column][library] = frames[column][first];
-		if (offsets.length > 0)
-			frames.facts.set(library, [["unnamed functions", offsets.slice(0, OFFSETS_SHOWN).join(" ")]]);
+		if (offsets.length > 0) frames.facts.set(library, [["unnamed functions", offsets.slice(0, OFFSETS_SHOWN).join(" ")]]);
 		for (const [i] of list) libraries[i] = library;
 	}
 	return libraries;
@@ -215,8 +213,7 @@ export function foldStacks(frames, stacks) {
 		let role = frames.role[frame],
 			around = packages[outer];
 
-		if (role === ROLE.CALLERS)
-			role = packages[outer] === kept[outer] ? ROLE.OWN : ROLE.PLUMBING;
+		if (role === ROLE.CALLERS) role = packages[outer] === kept[outer] ? ROLE.OWN : ROLE.PLUMBING;
 		if (role === ROLE.PACKAGE) {
 			addPackage(i, outer, frames.folded[frame]);
 		} else if (role === ROLE.PLUMBING) {
@@ -246,8 +243,7 @@ export function whyNotFolded(profile, fold) {
 	const {frames, facts} = profile;
 	let hasCallers = false;
 
-	if (facts.has("folded"))
-		return "Library code is already folded: the report was made with --my-code";
+	if (facts.has("folded")) return "Library code is already folded: the report was made with --my-code";
 	for (let i = 0; i < frames.count; i++) {
 		if (frames.class[i] > CLASS_PYTHON) continue;
 		if (frames.role[i] === ROLE.OWN) return "";

@@ -37,10 +37,7 @@ export function gapsBetween({start, end}, from, to) {
 export function clipIntervals({start, end}, from, to) {
 	const kept = Array.from(start, (_, i) => i).filter(i => Math.min(end[i], to) > Math.max(start[i], from));
 
-	return {
-		start: Float64Array.from(kept, i => Math.max(start[i], from)),
-		end: Float64Array.from(kept, i => Math.min(end[i], to)),
-	};
+	return {start: Float64Array.from(kept, i => Math.max(start[i], from)), end: Float64Array.from(kept, i => Math.min(end[i], to))};
 }
 
 const ROW_OF_SPAN = [];
@@ -100,8 +97,7 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 
 				if (kind === undefined || (kinds && !kinds.includes(spans.kind[i]))) continue;
 				const stop = spans.start[i] + spans.duration[i];
-				const isMoment =
-					atMoment && spans.kind[i] === SPAN_SAMPLE && spans.number[i] === 1;
+				const isMoment = atMoment && spans.kind[i] === SPAN_SAMPLE && spans.number[i] === 1;
 				const ns = isMoment
 					? measure.overlap(spans.start[i], spans.start[i] + 1) * spans.duration[i]
 					: measure.overlap(spans.start[i], stop);
@@ -118,8 +114,7 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 				}
 				rows.ns[row] += ns;
 				// a sum of many: as many as are in the part
-				rows.operations[row] +=
-					spans.number[i] === 1 ? 1 : Math.max(1, Math.round(spans.number[i] * part));
+				rows.operations[row] += spans.number[i] === 1 ? 1 : Math.max(1, Math.round(spans.number[i] * part));
 				rows.bytes[row] += part === 1 ? spans.bytes[i] : Math.round(spans.bytes[i] * part);
 			}
 		}

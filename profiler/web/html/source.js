@@ -89,8 +89,7 @@ export function listLines(file, source) {
 	const numbers = new Set(file.lines.keys());
 
 	for (const line of file.lines.keys())
-		for (let i = line - LINES_AROUND; i <= line + LINES_AROUND; i++)
-			if (source?.lines.has(i)) numbers.add(i);
+		for (let i = line - LINES_AROUND; i <= line + LINES_AROUND; i++) if (source?.lines.has(i)) numbers.add(i);
 	const sorted = [...numbers].sort((a, b) => a - b);
 
 	return sorted.map((line, i) => ({

@@ -4,14 +4,7 @@ import {make, makeChoice, makeEntry, makeSwatch, refill} from "./dom.js";
 import {placeTip} from "./draw.js";
 import {clip, formatShare, formatTime} from "./format.js";
 import {isKind} from "./kinds.js";
-import {
-	SOURCE_STATES,
-	byTime,
-	listLines,
-	reasonText,
-	sumLines,
-	sumReasons,
-} from "./source.js";
+import {SOURCE_STATES, byTime, listLines, reasonText, sumLines, sumReasons} from "./source.js";
 
 // For light and dark: an instruction was issued; then reasons, the longest first; then the
 // others.
@@ -53,12 +46,7 @@ export function makeSourceView(app) {
 	);
 	const sources = new Map(profile.sources.map(source => [source.file, source]));
 	// by the whole run, so that reasons keep their colours
-	const everything = sumLines(
-		profile,
-		profile.stacks,
-		app.kinds,
-		new Uint8Array(profile.rows.count).fill(1),
-	);
+	const everything = sumLines(profile, profile.stacks, app.kinds, new Uint8Array(profile.rows.count).fill(1));
 	const placesIn = ({unplaced, files}) => [unplaced, ...[...files.values()].flatMap(file => [...file.lines.values()])];
 	const ranked = sumReasons([...everything.values()].flatMap(placesIn))
 		.map(([frame]) => frame)
@@ -103,12 +91,7 @@ export function makeSourceView(app) {
 		const kernel = list.find(({frame}) => frame === wanted) ?? list[0] ?? null;
 		const fileList = kernel ? byTime(kernel.files.values()) : [];
 
-		return {
-			list,
-			kernel,
-			fileList,
-			file: fileList.find(({file}) => file === state.file) ?? fileList[0] ?? null,
-		};
+		return {list, kernel, fileList, file: fileList.find(({file}) => file === state.file) ?? fileList[0] ?? null};
 	}
 
 	const kernelName = frame => clip(frames.shortName[frame] || frames.name[frame], KERNEL_LENGTH);
@@ -130,11 +113,7 @@ export function makeSourceView(app) {
 		refill(
 			files,
 			...makeChoice(
-				fileList.map(({file, ns}) => [
-					file,
-					`${baseName(file)} · ${formatShare(ns, kernel.ns)}`,
-					clip(file, 1000),
-				]),
+				fileList.map(({file, ns}) => [file, `${baseName(file)} · ${formatShare(ns, kernel.ns)}`, clip(file, 1000)]),
 				file?.file,
 				file => app.set({file, line: ""}),
 			),
@@ -168,11 +147,8 @@ export function makeSourceView(app) {
 			parts = [];
 
 		if (file)
-			parts.push(
-				`${clip(file.file, 1000)}: ${formatTime(file.ns)}, ${formatShare(file.ns, kernel.ns)} of the kernel’s time`,
-			);
-		if (kernel && kernel.unplaced.ns > 0)
-			parts.push(`${formatShare(kernel.unplaced.ns, kernel.ns)} has no line`);
+			parts.push(`${clip(file.file, 1000)}: ${formatTime(file.ns)}, ${formatShare(file.ns, kernel.ns)} of the kernel’s time`);
+		if (kernel && kernel.unplaced.ns > 0) parts.push(`${formatShare(kernel.unplaced.ns, kernel.ns)} has no line`);
 		about.textContent = parts.join(" · ");
 		about.hidden = parts.length === 0;
 		note.textContent =
@@ -189,10 +165,7 @@ export function makeSourceView(app) {
 
 		return {
 			head: `${formatTime(place.ns)} · ${formatShare(place.ns, kernel.ns)} of the kernel’s time`,
-			reasons: reasons.map(([frame, ns]) => [
-				frame,
-				`${reasonText(frames.name[frame])} ${formatShare(ns, place.ns)}`,
-			]),
+			reasons: reasons.map(([frame, ns]) => [frame, `${reasonText(frames.name[frame])} ${formatShare(ns, place.ns)}`]),
 		};
 	}
 
@@ -203,12 +176,9 @@ export function makeSourceView(app) {
 		tip.replaceChildren(
 			make("b", {text: `Line ${place.line}`}),
 			make("span", {text: head}),
-			...reasons
-				.slice(0, TIP_REASONS)
-				.map(([frame, text]) => make("div", {}, makeSwatch(colourOf(frame)), text)),
+			...reasons.slice(0, TIP_REASONS).map(([frame, text]) => make("div", {}, makeSwatch(colourOf(frame)), text)),
 		);
-		if (reasons.length > TIP_REASONS)
-			tip.append(make("div", {text: `and ${reasons.length - TIP_REASONS} more`}));
+		if (reasons.length > TIP_REASONS) tip.append(make("div", {text: `and ${reasons.length - TIP_REASONS} more`}));
 		placeTip(tip, event);
 	}
 
@@ -234,13 +204,7 @@ export function makeSourceView(app) {
 		};
 		const row = make(
 			"tr",
-			place
-				? {
-						class: "hot",
-						tabindex: "0",
-						on: {pointermove: show, pointerleave: hideTip, focus, blur: hideTip},
-					}
-				: {},
+			place ? {class: "hot", tabindex: "0", on: {pointermove: show, pointerleave: hideTip, focus, blur: hideTip}} : {},
 			make("td", {class: "number", text: String(line)}),
 			make("td", {class: "part", text: place ? formatShare(place.ns, kernel.ns) : ""}),
 			make("td", {class: "split"}, place ? makeBar(place, kernel, longest) : null),
@@ -262,20 +226,14 @@ export function makeSourceView(app) {
 			measured = [];
 
 		for (const entry of lines) {
-			if (entry.isGap)
-				rows.push(make("tr", {class: "gap"}, make("td", {colspan: "4", text: "⋯"})));
+			if (entry.isGap) rows.push(make("tr", {class: "gap"}, make("td", {colspan: "4", text: "⋯"})));
 			rows.push(makeLine(entry, kernel, longest));
 			if (entry.place) measured.push({ns: entry.place.ns, line: entry.line, row: rows.at(-1)});
 		}
 		hottest = byTime(measured);
 		area.replaceChildren(
 			rows.length > 0
-				? make(
-						"table",
-						{},
-						make("caption", {hidden: true, text: "Source"}),
-						make("tbody", {}, ...rows),
-					)
+				? make("table", {}, make("caption", {hidden: true, text: "Source"}), make("tbody", {}, ...rows))
 				: make("p", {class: "message", text: whyNothing(kernel)}),
 		);
 	}
@@ -296,9 +254,7 @@ export function makeSourceView(app) {
 
 	function update() {
 		if (sumsKey !== app.filterKey) {
-			kernels = app.weight
-				? new Map()
-				: sumLines(app.shown, app.tree, app.kinds, app.passes);
+			kernels = app.weight ? new Map() : sumLines(app.shown, app.tree, app.kinds, app.passes);
 			sumsKey = app.filterKey;
 		}
 		const what = chosen(),
@@ -330,9 +286,7 @@ export function makeSourceView(app) {
 	// is none.
 	function linkFrom(path) {
 		const kernel = path.find(frame => isKind(app.kinds[frame], "gpu")),
-			place = path.find(
-				frame => isKind(app.kinds[frame], "device") && frames.line[frame] > 0,
-			);
+			place = path.find(frame => isKind(app.kinds[frame], "device") && frames.line[frame] > 0);
 
 		if (kernel === undefined || !hasSource(kernel)) return null;
 		return {

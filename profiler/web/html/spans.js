@@ -15,8 +15,7 @@ export function firstWhere(low, high, test) {
 	return low;
 }
 
-const endOf = (lane, i) =>
-	lane.reach ? lane.reach[i - lane.first] : lane.store.start[i] + lane.store.duration[i];
+const endOf = (lane, i) => (lane.reach ? lane.reach[i - lane.first] : lane.store.start[i] + lane.store.duration[i]);
 
 // Returns [first, end), among which are all spans that touch [from, to).
 export function spansBetween(lane, from, to) {
@@ -60,8 +59,7 @@ export function layOutLane(lane, from, to, width, draw) {
 			continue;
 		}
 		if (right - x >= SMALLEST_SPAN) {
-			if (right > 0)
-				draw(Math.max(x, 0), Math.min(right, width) - Math.max(x, 0), i, i + 1, 1);
+			if (right > 0) draw(Math.max(x, 0), Math.min(right, width) - Math.max(x, 0), i, i + 1, 1);
 			i++;
 			continue;
 		}
@@ -111,8 +109,7 @@ const STEPS = [1, 2, 5];
 export function tickStep(ns, width, room) {
 	const least = (ns * room) / Math.max(width, 1);
 
-	for (let power = 1; ; power *= 10)
-		for (const step of STEPS) if (step * power >= least || power > 1e15) return step * power;
+	for (let power = 1; ; power *= 10) for (const step of STEPS) if (step * power >= least || power > 1e15) return step * power;
 }
 
 const TICK_UNITS = [

@@ -51,11 +51,7 @@ export function makeTableView(app) {
 	const count = (key, label) => number(key, label, formatCount);
 	const bytes = (key, label) => number(key, label, formatBytes);
 	const share = (of, key = "share", label = "Share") =>
-		number(of, label, ns => formatShare(ns, whole), {
-			key,
-			of,
-			part: row => (whole > 0 ? row[of] / whole : 0),
-		});
+		number(of, label, ns => formatShare(ns, whole), {key, of, part: row => (whole > 0 ? row[of] / whole : 0)});
 	const text = (key, label, value = row => String(row[key])) => ({key, label, isText: true, value, text: value});
 	const nameOf = ({frame}) => (isKind(app.kinds[frame], "gpu") ? app.labels[frame] : frames.name[frame]);
 	const name = (label, value = nameOf) => ({...text("name", label, value), isName: true});
@@ -144,11 +140,7 @@ export function makeTableView(app) {
 				share("gpu"),
 			],
 			rows: () => tableStreams(app.shown, app.passes),
-			select: row => ({
-				process: String(row.process),
-				device: row.device,
-				stream: row.stream < 0 ? "" : String(row.stream),
-			}),
+			select: row => ({process: String(row.process), device: row.device, stream: row.stream < 0 ? "" : String(row.stream)}),
 			sort: "gpu",
 		},
 	};
@@ -156,8 +148,7 @@ export function makeTableView(app) {
 	for (const key of Object.keys(TABLES))
 		if (TABLES[key]) TABLES[key].label = TABLE_LABELS[key];
 		else delete TABLES[key];
-	for (const figure of describeFigures(app.profile.figures ?? [], frames, app.kinds, name))
-		TABLES[figure.key] = figure;
+	for (const figure of describeFigures(app.profile.figures ?? [], frames, app.kinds, name)) TABLES[figure.key] = figure;
 
 	const keyShown = () => (Object.hasOwn(TABLES, app.state.table) ? app.state.table : DEFAULTS.table);
 
@@ -199,8 +190,7 @@ export function makeTableView(app) {
 		if (keyShown() === "stalls" && source?.hasSource(row.frame))
 			return ["Show its source", () => app.set(source.linkFrom([row.frame]))];
 		if (changes?.table) return ["Show what is in it", () => app.set({...changes, sort: ""})];
-		if (changes)
-			return ["Filter by this", () => app.set({...changes, view: "flame", zoom: "", frame: ""})];
+		if (changes) return ["Filter by this", () => app.set({...changes, view: "flame", zoom: "", frame: ""})];
 		if (row.frame === undefined) return null;
 		return ["Show its callers and callees", () => app.openFrame(row.frame)];
 	}
@@ -220,15 +210,11 @@ export function makeTableView(app) {
 			isMixed = filled.filter(isOfKind).length > 1,
 			columns = filled.filter(column => isMixed || !isOfKind(column));
 		const wanted = sort.replace(/^-/, "") || (table.sort ?? "ns"),
-			sorted =
-				columns.find(column => column.key === wanted) ??
-				columns.find(column => !table.isFixed && !column.isText),
+			sorted = columns.find(column => column.key === wanted) ?? columns.find(column => !table.isFixed && !column.isText),
 			sign = sort.startsWith("-") ? 1 : -1,
 			compare = sorted?.isText ? natural.compare : compareTexts;
 		const isMatch = row =>
-			!app.search ||
-			app.matches[row.frame] ||
-			columns.some(column => column.isText && app.search.test(column.text(row)));
+			!app.search || app.matches[row.frame] || columns.some(column => column.isText && app.search.test(column.text(row)));
 		const rows = all.filter(isMatch).map(row => [sorted?.value(row) ?? 0, row]);
 
 		rows.sort(([a, x], [b, y]) => sign * compare(a, b) || (y.total ?? 0) - (x.total ?? 0));
@@ -324,9 +310,7 @@ export function makeTableView(app) {
 		return make(
 			"tr",
 			{class: lead && "leads", on: {click}},
-			...columns.map(column =>
-				column.isName ? makeName(column, row, lead, cut) : makeCell(column, row),
-			),
+			...columns.map(column => (column.isName ? makeName(column, row, lead, cut) : makeCell(column, row))),
 		);
 	}
 
@@ -352,8 +336,7 @@ export function makeTableView(app) {
 			wanted = lengths.reduce((most, length) => Math.max(most, length), 0) * CHARACTER + AROUND_NAME;
 
 		for (const column of columns)
-			column.isLong =
-				column.isText && !column.isName && rows.some(row => column.text(row).length > LONG);
+			column.isLong = column.isText && !column.isName && rows.some(row => column.text(row).length > LONG);
 		const probe = makeTable(prepared, columns, rows, 0);
 
 		probe.className = "probe";
@@ -364,8 +347,7 @@ export function makeTableView(app) {
 		let used = least,
 			kept = 0;
 
-		while (kept < widths.length && (app.state.columns || used + widths[kept] <= width))
-			used += widths[kept++];
+		while (kept < widths.length && (app.state.columns || used + widths[kept] <= width)) used += widths[kept++];
 		refill(
 			area,
 			makeTable(
@@ -398,22 +380,15 @@ export function makeTableView(app) {
 			fillTools(0);
 			refill(area, make("p", {class: "message", text: why}));
 		}
-		if (table.isFixed && isFiltered(app.state))
-			area.prepend(say("Of the whole run: the filter does not apply to this table."));
-		if (table.leftOut > 0)
-			area.append(say(`${plural(table.leftOut, "more row")} left out of the report.`));
+		if (table.isFixed && isFiltered(app.state)) area.prepend(say("Of the whole run: the filter does not apply to this table."));
+		if (table.leftOut > 0) area.append(say(`${plural(table.leftOut, "more row")} left out of the report.`));
 		if (rows.length > shown) {
 			const showMore = () => {
 				shown += 5 * ROWS_AT_ONCE;
 				update();
 			};
 
-			area.append(
-				say(
-					`${plural(rows.length - shown, "more row")}.`,
-					makeButton("Show more", showMore),
-				),
-			);
+			area.append(say(`${plural(rows.length - shown, "more row")}.`, makeButton("Show more", showMore)));
 		}
 	}
 

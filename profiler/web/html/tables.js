@@ -26,14 +26,7 @@ export function contentOf(profile, hasTimeline) {
 // Time below the frame `spinning` is the own time of the frame around it, which waited.
 export function sumFrames(tree, weights, frameCount, spinning = -1) {
 	const make = () => new Float64Array(frameCount);
-	const sums = {
-		own: make(),
-		total: make(),
-		operations: make(),
-		bytes: make(),
-		byKind: weights.byKind.map(make),
-		ownWait: make(),
-	};
+	const sums = {own: make(), total: make(), operations: make(), bytes: make(), byKind: weights.byKind.map(make), ownWait: make()};
 	const open = new Uint32Array(frameCount); // how often a frame is on the path
 	const stack = [];
 	let spins = 0; // how many of the path are `spinning`
@@ -41,8 +34,7 @@ export function sumFrames(tree, weights, frameCount, spinning = -1) {
 	const pushChildren = node => {
 		for (let c = tree.first[node]; c < tree.first[node + 1]; c++)
 			// parts of a kernel have time, but no operations
-			if (weights.operations[tree.list[c]] > 0 || weights.total[tree.list[c]] > 0)
-				stack.push(tree.list[c]);
+			if (weights.operations[tree.list[c]] > 0 || weights.total[tree.list[c]] > 0) stack.push(tree.list[c]);
 	};
 
 	pushChildren(0);
@@ -60,8 +52,7 @@ export function sumFrames(tree, weights, frameCount, spinning = -1) {
 		if (frame === spinning && spins++ === 0 && tree.parent[top] > 0)
 			sums.own[tree.frame[tree.parent[top]]] += weights.total[top];
 		if (spins === 0) sums.own[frame] += weights.own[top];
-		sums.ownWait[frame] +=
-			weights.ownByKind[ROW_WAIT][top] + weights.ownByKind[ROW_IDLE][top];
+		sums.ownWait[frame] += weights.ownByKind[ROW_WAIT][top] + weights.ownByKind[ROW_IDLE][top];
 		if (open[frame]++ === 0) {
 			sums.total[frame] += weights.total[top];
 			sums.operations[frame] += weights.operations[top];
@@ -131,8 +122,7 @@ function sumGpuWork(profile, passes, frameOf) {
 export function tableInnermost(profile, tree, passes, isWanted, otherwise = null) {
 	const inner = new Int32Array(tree.count).fill(-1); // by node
 
-	for (let i = 1; i < tree.count; i++)
-		inner[i] = isWanted(tree.frame[i]) ? tree.frame[i] : inner[tree.parent[i]];
+	for (let i = 1; i < tree.count; i++) inner[i] = isWanted(tree.frame[i]) ? tree.frame[i] : inner[tree.parent[i]];
 	return sumGpuWork(profile, passes, i => {
 		const at = profile.rows.stack[i];
 
@@ -190,15 +180,11 @@ export function placeNames(profile) {
 	const processNames = new Map(),
 		threadNames = new Map();
 
-	for (let i = 0; i < processes.count; i++)
-		processNames.set(processes.number[i], processes.name[i]);
-	for (let i = 0; i < threads.count; i++)
-		threadNames.set(`${threads.process[i]}.${threads.tid[i]}`, threads.name[i]);
+	for (let i = 0; i < processes.count; i++) processNames.set(processes.number[i], processes.name[i]);
+	for (let i = 0; i < threads.count; i++) threadNames.set(`${threads.process[i]}.${threads.tid[i]}`, threads.name[i]);
 	return {
-		process: number =>
-			number < 0 ? "[unknown process]" : (processNames.get(number) ?? `[process ${number}]`),
-		thread: (process, tid) =>
-			tid < 0 ? "[no thread]" : (threadNames.get(`${process}.${tid}`) ?? `thread ${tid}`),
+		process: number => (number < 0 ? "[unknown process]" : (processNames.get(number) ?? `[process ${number}]`)),
+		thread: (process, tid) => (tid < 0 ? "[no thread]" : (threadNames.get(`${process}.${tid}`) ?? `thread ${tid}`)),
 	};
 }
 

@@ -53,10 +53,7 @@ function mergeRuns(from, runs, starts) {
 			const middle = b;
 
 			for (let at = a; at < end; at++)
-				to[at] =
-					a < middle && (b >= end || starts[from[a]] <= starts[from[b]])
-						? from[a++]
-						: from[b++];
+				to[at] = a < middle && (b >= end || starts[from[a]] <= starts[from[b]]) ? from[a++] : from[b++];
 			next.push(end);
 		}
 		runs = next;
@@ -84,8 +81,7 @@ function reachOf(store, first, end) {
 	const reach = new Float64Array(end - first);
 	let latest = -Infinity;
 
-	for (let i = first; i < end; i++)
-		reach[i - first] = latest = Math.max(latest, store.start[i] + store.duration[i]);
+	for (let i = first; i < end; i++) reach[i - first] = latest = Math.max(latest, store.start[i] + store.duration[i]);
 	return reach;
 }
 
@@ -100,12 +96,7 @@ const COLUMNS = {
 	number: Uint32Array, // records in it
 };
 // These follow when the timeline is shown.
-const DETAILS = {
-	correlation: Uint32Array,
-	node: Float64Array,
-	bytes: Float64Array,
-	shape: Uint32Array,
-};
+const DETAILS = {correlation: Uint32Array, node: Float64Array, bytes: Float64Array, shape: Uint32Array};
 const TRACK_TYPES = ["samples", "calls", "gpu", "waits", "calls", "off"]; // by kind of span
 
 function makeTrack({places}, labels, kind, place) {
@@ -250,8 +241,7 @@ export function makeTimelineBuilder(profile) {
 	function makeTimeline() {
 		const {count, sums, ...rest} = head;
 
-		for (const {lanes} of tracks)
-			for (const lane of lanes) if (lane.reach) lane.reach = reachOf(spans, lane.first, lane.end);
+		for (const {lanes} of tracks) for (const lane of lanes) if (lane.reach) lane.reach = reachOf(spans, lane.first, lane.end);
 		const timeline = {
 			profile,
 			spans,
@@ -370,8 +360,7 @@ export async function linkLaunches(timeline, pause) {
 			for (let i = first + count - 1; i >= first; i--) {
 				const at = correlation[i] - least;
 				// 0: none is known
-				const found =
-					correlation[i] === 0 || at < 0 ? -1 : at < near.length ? near[at] : (far.get(correlation[i]) ?? -1);
+				const found = correlation[i] === 0 || at < 0 ? -1 : at < near.length ? near[at] : (far.get(correlation[i]) ?? -1);
 
 				if (!(found >= 0)) continue;
 				launch[i] = found;
@@ -502,8 +491,7 @@ export function makeRangeTrack(spans, tracks, type, nodes) {
 			keep();
 			if (isApart) close(0, lastEnd);
 			path.length = 0;
-			for (let at = node; at > 0; at = nodes.outer[at])
-				if (nodes.depth[at] <= nodes.most) path[nodes.depth[at] - 1] = at;
+			for (let at = node; at > 0; at = nodes.outer[at]) if (nodes.depth[at] <= nodes.most) path[nodes.depth[at] - 1] = at;
 			for (let depth = 0; depth < path.length; depth++)
 				if (open[depth]?.node !== path[depth]) {
 					close(depth, start);

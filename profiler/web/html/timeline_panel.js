@@ -74,10 +74,7 @@ export function makeTimelinePanel(app, element, view) {
 			{store} = lane,
 			facts = [
 				fact("start", formatTick(store.start[i], 1, Math.max(Math.abs(store.start[i]), 1))),
-				fact(
-					store.number[i] > 1 && store.stack ? "time of all" : "duration",
-					formatTime(store.duration[i]),
-				),
+				fact(store.number[i] > 1 && store.stack ? "time of all" : "duration", formatTime(store.duration[i])),
 			];
 		const add = (label, value) => facts.push(fact(label, value));
 
@@ -100,8 +97,7 @@ export function makeTimelinePanel(app, element, view) {
 			add("bytes", formatBytes(store.bytes[i]));
 			add("rate", formatRate(store.bytes[i], store.duration[i]));
 		}
-		if (lane.track.type === "gpu" && place >= 0 && places.stream[place] >= 0)
-			add("stream", String(places.stream[place]));
+		if (lane.track.type === "gpu" && place >= 0 && places.stream[place] >= 0) add("stream", String(places.stream[place]));
 		if (lane.track.type === "gpu" && place >= 0 && places.thread[place] >= 0)
 			add("launched by", clip(rows.threadOf(place), 60));
 		if (store.correlation[i] > 0) add("correlation", String(store.correlation[i]));
@@ -124,10 +120,8 @@ export function makeTimelinePanel(app, element, view) {
 			actions = common(span),
 			node = store.stack ? app.stackOf(store.stack[i]) : store.isStack ? store.node[i] : 0;
 
-		if (store.stack && timeline.launch[i] >= 0)
-			actions.push(["Its launch", "f", () => view.select(timeline.launch[i])]);
-		const [first, second] =
-			store.stack && store.kind[i] === SPAN_LAUNCH ? operationsOf(timeline, i, 2) : [];
+		if (store.stack && timeline.launch[i] >= 0) actions.push(["Its launch", "f", () => view.select(timeline.launch[i])]);
+		const [first, second] = store.stack && store.kind[i] === SPAN_LAUNCH ? operationsOf(timeline, i, 2) : [];
 
 		if (first !== undefined)
 			actions.push([second === undefined ? "Its operation" : "Its first operation", "f", () => view.select(first)]);
@@ -171,9 +165,7 @@ export function makeTimelinePanel(app, element, view) {
 			],
 			factsOf(span),
 			actionsOf(span, stack),
-			stack.length > 1
-				? make("div", {class: "stack", text: stack.map(at => clip(nameOfFrame(at), 120)).join(" › ")})
-				: null,
+			stack.length > 1 ? make("div", {class: "stack", text: stack.map(at => clip(nameOfFrame(at), 120)).join(" › ")}) : null,
 		);
 	}
 

@@ -154,10 +154,7 @@ export function makeTimelineRows(app) {
 		return sorted.sort((a, b) =>
 			a.device !== null || b.device !== null
 				? (b.device !== null) - (a.device !== null) || a.label.localeCompare(b.label, "en", {numeric: true})
-				: spent.get(b.process) - spent.get(a.process) ||
-					a.process - b.process ||
-					b.isMain - a.isMain ||
-					b.ns - a.ns,
+				: spent.get(b.process) - spent.get(a.process) || a.process - b.process || b.isMain - a.isMain || b.ns - a.ns,
 		);
 	}
 
@@ -233,16 +230,13 @@ export function makeTimelineRows(app) {
 		deviceName,
 		threadName,
 		trackLabel,
-		threadOf: place =>
-			place < 0 ? "an unknown thread" : names.thread(places.process[place], places.thread[place]),
+		threadOf: place => (place < 0 ? "an unknown thread" : names.thread(places.process[place], places.thread[place])),
 		measureOf: (timeline, device) => busyLane(timeline, device).measure,
 		gapsOf: (timeline, device) => busyLane(timeline, device).lane,
 		// Returns {rows, height, rowOf, ofRecords} of a timeline, as the state says.
 		update(timeline) {
 			const {state} = app,
-				now = JSON.stringify(
-					["kind", "process", "thread", "device", "stream", "my"].map(name => state[name]),
-				);
+				now = JSON.stringify(["kind", "process", "thread", "device", "stream", "my"].map(name => state[name]));
 
 			if (made?.timeline === timeline && now === key && made.tree === app.stackTree()) return made;
 			if (made?.timeline !== timeline) busy = new Map();

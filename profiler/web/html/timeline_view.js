@@ -6,14 +6,7 @@ import {clip, formatCount, formatTime, plural} from "./format.js";
 import {OFF_CPU_REASONS, kindNamed, reasonOf} from "./kinds.js";
 import {cutName} from "./names.js";
 import {placesThatPass} from "./tree.js";
-import {
-	faintTextOn,
-	makeTextWidth,
-	mixColours,
-	placeTip,
-	prepareCanvas,
-	textOn,
-} from "./draw.js";
+import {faintTextOn, makeTextWidth, mixColours, placeTip, prepareCanvas, textOn} from "./draw.js";
 import {DEFAULTS, formatRange, parseRange} from "./state.js";
 import {SPAN_LAUNCH, operationsOf} from "./timeline.js";
 import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep} from "./spans.js";
@@ -120,13 +113,9 @@ export function makeTimelineView(app) {
 		const texts = [];
 
 		if (timeline && timeline.lost > 0 && timeline.spans.count > 0)
-			texts.push(
-				`${plural(timeline.lost, "event is", "events are")} missing here: ${clip(timeline.reason, 200)}`,
-			);
+			texts.push(`${plural(timeline.lost, "event is", "events are")} missing here: ${clip(timeline.reason, 200)}`);
 		if (timeline && timeline.outside > 0)
-			texts.push(
-				`${plural(timeline.outside, "event was", "events were")} outside of the run: not shown`,
-			);
+			texts.push(`${plural(timeline.outside, "event was", "events were")} outside of the run: not shown`);
 		if (timeline && timeline.summed > 0)
 			texts.push(
 				`${plural(timeline.summed, "short event is", "short events are")} shown as sums of ` +
@@ -165,8 +154,7 @@ export function makeTimelineView(app) {
 		for (const {lane} of rows) {
 			if (!lane || lane.track.type === "idle" || wanted.has(lane.store)) continue;
 			const {store} = lane,
-				isHere = i =>
-					!isFiltered || !store.place || passes[store.place[i] < 0 ? places.count : store.place[i]] === 1;
+				isHere = i => !isFiltered || !store.place || passes[store.place[i] < 0 ? places.count : store.place[i]] === 1;
 
 			wanted.set(
 				store,
@@ -252,10 +240,7 @@ export function makeTimelineView(app) {
 		);
 	}
 
-	const nameOfFrame = frame =>
-		frame < 0
-			? "[stack not captured]"
-			: app.labels[frame].replace(/^\[GPU_Kernel\](?=.)/, "");
+	const nameOfFrame = frame => (frame < 0 ? "[stack not captured]" : app.labels[frame].replace(/^\[GPU_Kernel\](?=.)/, ""));
 
 	// Draws how much of each pixel's time a GPU was busy.
 	function drawBusy(context, {measure, height}, y) {
@@ -304,12 +289,7 @@ export function makeTimelineView(app) {
 			if (end - first > 1 || width < 8) {
 				const right = at + (width > 3 ? width - 0.5 : width);
 
-				if (
-					colour.fill === runColour &&
-					alpha === runAlpha &&
-					at <= runEnd + 0.01 &&
-					width <= 3
-				) {
+				if (colour.fill === runColour && alpha === runAlpha && at <= runEnd + 0.01 && width <= 3) {
 					runEnd = Math.max(runEnd, right);
 					return;
 				}
@@ -371,8 +351,7 @@ export function makeTimelineView(app) {
 
 		if (!(launch >= 0)) return;
 		const lane = laneOf(launch);
-		const list =
-			spans.kind[span.i] === SPAN_LAUNCH ? operationsOf(timeline, launch, FLOWS) : [span.i];
+		const list = spans.kind[span.i] === SPAN_LAUNCH ? operationsOf(timeline, launch, FLOWS) : [span.i];
 
 		if (!lane) return;
 		const x = xOf(spans.start[launch] + spans.duration[launch]),
@@ -422,8 +401,7 @@ export function makeTimelineView(app) {
 		const step = tickStep(to - from, plotWidth(), TICK_ROOM),
 			list = [];
 
-		for (let time = Math.ceil(from / step) * step; time <= to && time + step > time; time += step)
-			list.push(time);
+		for (let time = Math.ceil(from / step) * step; time <= to && time + step > time; time += step) list.push(time);
 		return {step, list};
 	}
 
@@ -522,18 +500,13 @@ export function makeTimelineView(app) {
 		if (overview?.width !== plot) overview = {width: plot, strips: makeOverview(plot)};
 		context.fillStyle = now.faint;
 		context.fillText(
-			cutName(
-				app.isPartOfTime ? "this part" : "whole run",
-				text => textWidth(text) < left - 16,
-			),
+			cutName(app.isPartOfTime ? "this part" : "whole run", text => textWidth(text) < left - 16),
 			10,
 			OVERVIEW / 2,
 		);
 		context.fillStyle = now.raised;
 		context.fillRect(left, 3, plot, OVERVIEW - 6);
-		context.fillStyle = app.colour(
-			kindNamed(timeline.tracks.some(track => track.type === "gpu") ? "gpu" : "native"),
-		);
+		context.fillStyle = app.colour(kindNamed(timeline.tracks.some(track => track.type === "gpu") ? "gpu" : "native"));
 		const tall = (OVERVIEW - 8) / Math.max(overview.strips.length, 1);
 
 		overview.strips.forEach((strip, k) => {
@@ -568,19 +541,14 @@ export function makeTimelineView(app) {
 				text = formatTick(time, step, Math.max(Math.abs(from), Math.abs(to)));
 
 			context.fillRect(x, OVERVIEW + AXIS - 6, 1, 6);
-			if (x + 4 + context.measureText(text).width <= width)
-				context.fillText(text, x + 4, OVERVIEW + AXIS / 2 - 1);
+			if (x + 4 + context.measureText(text).width <= width) context.fillText(text, x + 4, OVERVIEW + AXIS / 2 - 1);
 		}
 		drawSteps(context, OVERVIEW, OVERVIEW + 5);
 		// covers the part of the axis that is beside the plot
 		context.fillStyle = now.page;
 		context.fillRect(0, OVERVIEW, left, AXIS);
 		context.fillStyle = now.text;
-		context.fillText(
-			left < 150 ? formatTime(to - from) : `${formatTime(to - from)} shown`,
-			10,
-			OVERVIEW + AXIS / 2 - 1,
-		);
+		context.fillText(left < 150 ? formatTime(to - from) : `${formatTime(to - from)} shown`, 10, OVERVIEW + AXIS / 2 - 1);
 		context.fillStyle = now.line;
 		context.fillRect(0, OVERVIEW + AXIS - 1, width, 1);
 	}
@@ -608,8 +576,7 @@ export function makeTimelineView(app) {
 						const x = (spans.start[i] - timeline.from) / scale,
 							end = Math.min(x + spans.duration[i] / scale, count);
 
-						for (let at = Math.floor(x); at < end; at++)
-							sums[at] += Math.min(end, at + 1) - Math.max(x, at);
+						for (let at = Math.floor(x); at < end; at++) sums[at] += Math.min(end, at + 1) - Math.max(x, at);
 					}
 		const most = sums.reduce((a, b) => Math.max(a, b), 0);
 
@@ -707,8 +674,7 @@ export function makeTimelineView(app) {
 		const {store} = lane,
 			stop = store.start[i] + store.duration[i];
 
-		if (stop < from || store.start[i] > to)
-			setWindow((store.start[i] + stop) / 2 - (to - from) / 2, to - from);
+		if (stop < from || store.start[i] > to) setWindow((store.start[i] + stop) / 2 - (to - from) / 2, to - from);
 		showRow(lane);
 	}
 
@@ -765,19 +731,13 @@ export function makeTimelineView(app) {
 		// the whole lane is visible: take the nearest by position
 		const near = firstWhere(lane.first, lane.end, at => lane.store.start[at] > time) - 1;
 
-		if (lane.end > lane.first)
-			setCursor({
-				lane,
-				i: i >= 0 && lane.end - lane.first < 256 ? i : Math.max(near, lane.first),
-			});
+		if (lane.end > lane.first) setCursor({lane, i: i >= 0 && lane.end - lane.first < 256 ? i : Math.max(near, lane.first)});
 	}
 
 	function moveRow(step) {
 		const lanes = rows.filter(row => row.lane).map(row => row.lane);
 		const at = cursor ? lanes.indexOf(cursor.lane) + step : 0;
-		const time = cursor
-			? cursor.lane.store.start[cursor.i] + cursor.lane.store.duration[cursor.i] / 2
-			: (from + to) / 2;
+		const time = cursor ? cursor.lane.store.start[cursor.i] + cursor.lane.store.duration[cursor.i] / 2 : (from + to) / 2;
 
 		if (lanes[at]) enterLane(lanes[at], time);
 	}

@@ -26,8 +26,7 @@ export function deviceLabels(profile) {
 	const {devices, places} = profile;
 	const labels = new Map();
 
-	for (let i = 0; i < devices.count; i++)
-		labels.set(`${devices.process[i]}.${devices.number[i]}`, devices.label[i]);
+	for (let i = 0; i < devices.count; i++) labels.set(`${devices.process[i]}.${devices.number[i]}`, devices.label[i]);
 	return Array.from(places.device, (device, i) =>
 		device < 0 ? "" : (labels.get(`${places.process[i]}.${device}`) ?? `GPU ${device}`),
 	);
@@ -140,8 +139,7 @@ export function makeCallees(tree, weights, rank, isInTurn = null) {
 	for (let i = 0; i < count; i++) {
 		let to = first[i];
 
-		for (let c = first[i]; c < first[i + 1]; c++)
-			if (total[list[c]] > 0) sorted[to++] = list[c];
+		for (let c = first[i]; c < first[i + 1]; c++) if (total[list[c]] > 0) sorted[to++] = list[c];
 		end[i] = to;
 		if (to - first[i] > 1) sorted.subarray(first[i], to).sort(compare);
 		for (let c = first[i], at = start[i]; c < to; c++) {
@@ -149,8 +147,7 @@ export function makeCallees(tree, weights, rank, isInTurn = null) {
 			at += total[sorted[c]];
 		}
 	}
-	for (let i = count - 1; i > 0; i--)
-		if (total[i] > 0) height[parent[i]] = Math.max(height[parent[i]], height[i] + 1);
+	for (let i = count - 1; i > 0; i--) if (total[i] > 0) height[parent[i]] = Math.max(height[parent[i]], height[i] + 1);
 	return {
 		parent,
 		frame,
