@@ -20,7 +20,6 @@ function table(rows, name) {
 // Tells how many lines of source the file holds: whoever passes the file on passes them on, too.
 function sayLines(sources) {
 	const lines = sources.reduce((sum, source) => sum + source.lines.size, 0);
-
 	return lines > 0 ? `, and ${plural(lines, "line")} of its source` : "";
 }
 

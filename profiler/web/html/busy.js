@@ -25,7 +25,6 @@ export function workOfSpan(works, store, i) {
 // Returns the labels of devices with their lanes, in order of the labels.
 export function lanesByDevice(timeline, passes = () => true) {
 	const devices = new Map();
-
 	for (const track of timeline.tracks)
 		if (track.type === "gpu" && passes(track))
 			devices.set(track.device, [...(devices.get(track.device) ?? []), ...track.lanes]);
@@ -77,7 +76,6 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 		works.push(work);
 		for (; at > 0;) {
 			const up = (at - 1) >> 1;
-
 			if (ends[up] <= time) break;
 			ends[at] = ends[up];
 			works[at] = works[up];
@@ -96,7 +94,6 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 		if (count === 0) return;
 		for (;;) {
 			let down = 2 * at + 1;
-
 			if (down >= count) break;
 			if (down + 1 < count && ends[down + 1] < ends[down]) down++;
 			if (ends[down] >= time) break;
@@ -146,7 +143,6 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 export function busyColumns(measure, from, to, width) {
 	const scale = (to - from) / width,
 		shares = new Float64Array(width);
-
 	for (let x = 0; x < shares.length; x++) shares[x] = measure.overlap(from + x * scale, from + (x + 1) * scale) / scale;
 	return shares;
 }
@@ -156,7 +152,6 @@ export function longestGaps(gaps, most) {
 	const lengths = Float64Array.from(gaps.start, (from, i) => gaps.end[i] - from);
 	const least = lengths.length > most ? lengths.slice().sort()[lengths.length - most] : 0;
 	const chosen = [];
-
 	for (let i = 0; i < lengths.length; i++) if (lengths[i] >= least) chosen.push(i);
 	return chosen.sort((a, b) => lengths[b] - lengths[a] || a - b).slice(0, most);
 }

@@ -108,7 +108,6 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank, isCallee
 		// frames from the child of the root on: "12.3.4"
 		nameOf(node) {
 			const path = [];
-
 			for (; node > 0; node = parent[node]) path.push(frame[node]);
 			return path.reverse().join(".");
 		},
@@ -117,7 +116,6 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank, isCallee
 
 			for (const part of name === "" ? [] : name.split(".")) {
 				const next = childrenOf(node).find(child => String(frame[child]) === part);
-
 				if (next === undefined) return node;
 				node = next;
 			}

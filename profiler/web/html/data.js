@@ -20,7 +20,6 @@ function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
 	const binary = atob(text);
 	const bytes = new Uint8Array(binary.length);
-
 	for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
 	return bytes;
 }
@@ -55,7 +54,6 @@ export function makeReader(bytes) {
 		for (;;) {
 			if (at >= bytes.length) throw new Error("the data ends too early");
 			const byte = bytes[at++];
-
 			value += (byte & 127) * scale;
 			if (byte < 128) return value;
 			scale *= 128;
@@ -89,7 +87,6 @@ export function makeReader(bytes) {
 	// Returns numbers of four bytes each, the lowest first, as nearly all computers have them. They are not copied.
 	function words(count) {
 		const from = at;
-
 		at += 4 * count;
 		if (at > bytes.length) throw new Error("the data ends too early");
 		return new Uint32Array(bytes.buffer, bytes.byteOffset + from, count);
@@ -97,7 +94,6 @@ export function makeReader(bytes) {
 
 	function column(count, List) {
 		const list = new Float64Array(count);
-
 		fill(list, 0, count);
 		return List === Float64Array ? list : new List(list);
 	}
@@ -111,7 +107,6 @@ export function makeReader(bytes) {
 	function texts() {
 		const lengths = column(number(), Float64Array),
 			list = new Array(lengths.length);
-
 		for (let i = 0; i < lengths.length; i++) list[i] = decode(lengths[i]);
 		return list;
 	}
@@ -140,7 +135,6 @@ function makeColumns(reader, list) {
 		table(columns) {
 			const count = reader.number(),
 				entries = Object.entries(columns).map(([name, read]) => [name, read(count)]);
-
 			return {count, ...Object.fromEntries(entries)};
 		},
 	};
@@ -148,7 +142,6 @@ function makeColumns(reader, list) {
 
 function readFacts({table, texts, reals}) {
 	const {name, value} = table({name: texts, value: reals});
-
 	return name.map((text, i) => [text, value[i]]);
 }
 
@@ -168,7 +161,6 @@ function readFigures({number}, {text, table, texts, bytes}, frameCount) {
 		for (const one of kind)
 			for (const row of rows) {
 				const cell = number();
-
 				if (one === FIGURE.FRAME && cell >= frameCount) throw new Error("a table refers to no frame");
 				if (one === FIGURE.NUMBER) row.push(Number(text(cell)));
 				else row.push([FIGURE.TEXT, FIGURE.NOTE].includes(one) ? text(cell) : cell);
@@ -266,7 +258,6 @@ export function addFrames(frames, texts, kind) {
 	}
 	for (const [key, value] of Object.entries({class: 0, kind, line: 0, role: ROLE.FOLDED, folded: -1})) {
 		const longer = new frames[key].constructor(frames.count).fill(value);
-
 		longer.set(frames[key]);
 		frames[key] = longer;
 	}
@@ -285,7 +276,6 @@ function addPackages(frames) {
 	frames.folded = Int32Array.from(frames.name, (_, i) => numbers.get(texts[i]) ?? -1);
 	for (let i = 0; i < frames.count; i++) {
 		const role = frames.role[i];
-
 		if ([ROLE.CALLERS, ROLE.PACKAGE, ROLE.PLUMBING].includes(role) ? frames.folded[i] < 0 : role > ROLE.FOLDED)
 			throw new Error("a frame is folded to nothing");
 	}
@@ -295,7 +285,6 @@ function addPackages(frames) {
 function readFrameFacts({table, words, texts}, frameCount) {
 	const {frame, label, value} = table({frame: words, label: texts, value: texts}),
 		facts = new Map();
-
 	frame.forEach((of, i) => {
 		if (of >= frameCount) throw new Error("a fact has no frame");
 		getOrMake(facts, of, () => []).push([label[i], value[i]]);
@@ -307,7 +296,6 @@ function readFrameFacts({table, words, texts}, frameCount) {
 // many of them are warm-up}.
 function readSteps(reader) {
 	const start = reader.column(reader.number(), Float64Array);
-
 	for (let i = 1; i < start.length; i++) start[i] += start[i - 1];
 	return {start, warmUp: reader.number()};
 }

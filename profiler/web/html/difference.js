@@ -48,7 +48,6 @@ export function judge(at, [runsBefore, runsAfter]) {
 
 	if (freedom > 0) {
 		const error = Math.sqrt((squares / freedom) * (1 / runsBefore + 1 / runsAfter));
-
 		change.bound = Math.max(studentOf(BOUND, freedom) * error, BOUND * Math.sqrt(counted));
 		change.z = Math.min(normalOf(size / error, freedom), byCounting);
 	} else {
@@ -64,7 +63,6 @@ export function judge(at, [runsBefore, runsAfter]) {
 export function levelOf(changes) {
 	const tested = changes.filter(({hasBound, bound}) => hasBound && bound > 0);
 	const deviates = tested.map(({difference, z}) => (difference === 0 ? 0 : z)).sort((a, b) => b - a);
-
 	return deviates.findLast((z, i) => chanceOf(z) <= ((i + 1) / deviates.length) * BY_CHANCE) ?? Infinity;
 }
 
@@ -97,7 +95,6 @@ export const CHANGE_COLOURS = [
 export function changeColour({before, difference, verdict}) {
 	const ratio = Math.abs(difference / before),
 		strength = verdict === "new" || verdict === "gone" ? 4 : ratio > 0.5 ? 3 : ratio > 0.1 ? 2 : 1;
-
 	return CHANGE_COLOURS[NO_CHANGE - (isSignificant({verdict}) ? Math.sign(difference) * strength : 0)];
 }
 
@@ -112,7 +109,6 @@ export function makeChangedRows({rows, difference}, widths, shares) {
 		sideOf = run => (run < sides[0].runs ? 0 : 1);
 	const totals = values.map(list => {
 			const sums = new Float64Array(ROW_KINDS);
-
 			list.forEach((ns, i) => (sums[totalOf[i]] += ns));
 			return sums;
 		}),
@@ -163,10 +159,8 @@ export function sumChanged({rowKinds, frameKinds}, {rows, stacks}, tree, kinds) 
 		near[i] = isKind(kinds[tree.frame[i]], ...frameKinds) ? tree.frame[i] : near[tree.parent[i]];
 	for (let i = 0; i < rows.count; i++) {
 		const frame = near[rows.stack[i]];
-
 		if (frame < 0 || !rowKinds.includes(rows.kind[i])) continue;
 		const own = getOrMake(sums, frame, () => new Float64Array(rows.columns.length));
-
 		rows.columns.forEach((column, c) => (own[c] += column[i]));
 	}
 	return sums;
@@ -190,7 +184,6 @@ export function makeDifference(app) {
 
 	for (const {name, match, variant, on} of difference.variants) {
 		const frame = numbers.get(name);
-
 		if (frame === undefined) continue;
 		getOrMake(frames.facts, frame, () => []).push([`${["", "before", "after", "both"][on]}, by ${match}`, variant]);
 	}
@@ -218,7 +211,6 @@ export function makeDifference(app) {
 	// Judges sums by kind.
 	function changeOf(byKind, level = judgeAll().level) {
 		const change = judge(c => byKind(ROW_KINDS + c), runs);
-
 		return {...change, verdict: verdictOf(change, level)};
 	}
 
@@ -371,14 +363,12 @@ export function makeDifference(app) {
 		makeLegend: () => CHANGE_COLOURS.map(kind => makeEntry(app.colour(kind), kind.label)),
 		colourOf(graph, node) {
 			const fill = colour(changeOf(kind => graph.byKind[kind][node], app.state.changes === "all" ? 0 : undefined));
-
 			return {fill, text: textOn(fill)};
 		},
 		makeTip: (graph, node) => make("span", {text: saySides(changeOf(kind => graph.byKind[kind][node]))}),
 		// Returns facts of a box or a frame, by its sums by kind.
 		facts(byKind) {
 			const change = changeOf(kind => byKind[kind]);
-
 			return [
 				fact("before", app.amount(change.before)),
 				fact("after", app.amount(change.after)),

@@ -55,7 +55,6 @@ export function makeEntry(colour, text, title = null) {
 export function refill(element, ...children) {
 	const active = document.activeElement;
 	const text = active !== element && element.contains(active) ? active.textContent : null;
-
 	element.replaceChildren(...children.filter(child => child !== null));
 	if (text !== null)
 		[...element.querySelectorAll("button")].find(button => button.textContent === text)?.focus({preventScroll: true});
@@ -71,7 +70,6 @@ export async function copyText(text, button) {
 		await navigator.clipboard.writeText(text);
 	} catch {
 		const area = document.body.appendChild(make("textarea", {class: "skip"}));
-
 		area.value = text;
 		area.select();
 		document.execCommand("copy");

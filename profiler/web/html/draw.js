@@ -52,7 +52,6 @@ export function prepareCanvas(canvas, width, height) {
 // Places an element beside the pointer, within the window.
 export function placeTip(tip, event) {
 	const box = tip.getBoundingClientRect();
-
 	tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 6))}px`;
 	tip.style.top = `${event.clientY + 20 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 18}px`;
 }
@@ -121,7 +120,6 @@ export function layOut(graph, top, from, to, width, rows, isClosed = () => false
 // Lists boxes by row, from left to right, to find the one under the pointer.
 export function indexRows(boxes) {
 	const rows = [];
-
 	for (const box of boxes) (rows[box.row] ??= []).push(box);
 	for (const row of rows) row?.sort((a, b) => a.x - b.x);
 	return rows;
@@ -136,7 +134,6 @@ export function boxAt(rows, row, x) {
 
 	while (low < high) {
 		const middle = (low + high) >> 1;
-
 		if (list[middle].x <= x) low = middle + 1;
 		else high = middle;
 	}
@@ -149,7 +146,6 @@ export function boxAt(rows, row, x) {
 // in lightness.
 export function shadeOf(text) {
 	let hash = 2166136261;
-
 	for (let i = 0; i < text.length && i < 64; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
 	return ((hash >>> 0) % 1024) / 1024;
 }
@@ -192,7 +188,6 @@ export function makeColours(app) {
 	const make = frame => {
 		const {name} = app.profile.frames,
 			fill = frame < 0 ? UNKNOWN_COLOUR : shiftColour(app.colour(KINDS[app.kinds[frame]]), (shadeOf(name[frame]) - 0.5) * SHADES);
-
 		colours.set(frame, {fill, text: textOn(fill)});
 		return colours.get(frame);
 	};
@@ -204,7 +199,6 @@ export function makeColours(app) {
 function luminance(colour) {
 	const [red, green, blue] = channels(colour).map(channel => {
 		const value = channel / 255;
-
 		return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
 	});
 
@@ -214,7 +208,6 @@ function luminance(colour) {
 // Returns the contrast ratio of two colours, 1 to 21, by WCAG 2.2.
 export function contrast(a, b) {
 	const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
-
 	return (high + 0.05) / (low + 0.05);
 }
 
@@ -229,10 +222,8 @@ export function textOn(colour) {
 // Returns the faintest readable text colour, for what the search or filter excludes.
 export function faintTextOn(colour) {
 	const text = textOn(colour);
-
 	for (let opacity = 0.6; opacity < 1; opacity += 0.05) {
 		const faint = mixColours(text, colour, opacity);
-
 		if (contrast(faint, colour) >= CONTRAST) return faint;
 	}
 	return text;

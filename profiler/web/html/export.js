@@ -87,7 +87,6 @@ function escapeMarkdown(text) {
 // Turns {title, head, rows} of texts into a table.
 export function makeMarkdown({title, head, rows}) {
 	const line = cells => `| ${cells.map(escapeMarkdown).join(" | ")} |\n`;
-
 	return `## ${escapeMarkdown(title)}\n\n${line(head)}|${"---|".repeat(head.length)}\n${rows.map(line).join("")}`;
 }
 
@@ -96,7 +95,6 @@ export function startExport(app, menu) {
 	const list = menu.appendChild(make("div"));
 	const save = (name, type, write) => {
 		const link = make("a", {download: name, href: URL.createObjectURL(new Blob([write()], {type}))});
-
 		link.click();
 		setTimeout(() => URL.revokeObjectURL(link.href), URL_MS);
 		menu.open = false;
@@ -105,7 +103,6 @@ export function startExport(app, menu) {
 		const {state, tree, weights, profile} = app,
 			zoom = state.inverted ? 0 : nodeOfName(tree, weights, state.zoom),
 			frame = state.inverted && state.frame !== "" ? app.frameOf(state.frame) : -1;
-
 		return makeFolded(tree, weights, profile.frames.name, node => (frame >= 0 ? tree.frame[node] === frame : node === zoom));
 	};
 

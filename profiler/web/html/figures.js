@@ -86,10 +86,8 @@ export function pivotCounters(figure) {
 
 	for (const cells of figure.rows) {
 		const cell = Object.fromEntries(labels.map((label, i) => [label, cells[i]]));
-
 		if (!metrics.has(cell.Metric)) metrics.set(cell.Metric, {unit: cell.Unit, at: metrics.size + 2});
 		const {at} = metrics.get(cell.Metric);
-
 		if (rows.at(-1)?.[0] !== cell.Kernel || rows.at(-1)[at]) rows.push([cell.Kernel, cell.Launches]);
 		rows.at(-1)[at] = cell;
 	}
@@ -108,7 +106,6 @@ export function pivotCounters(figure) {
 // code may have the name of a kernel that it launches.
 function makeFinder(frames, kinds) {
 	const found = [new Map(), new Map()];
-
 	for (const names of [frames.shortName, frames.name])
 		names.forEach((name, frame) => found[isKind(kinds[frame], "gpu") ? 1 : 0].set(name, frame));
 	return (text, isKernel) => found[isKernel ? 1 : 0].get(text.split(" < ")[0]);

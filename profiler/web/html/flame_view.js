@@ -60,7 +60,6 @@ export function makeFlameView(app) {
 	// Splits the name of a node into the prefix of its pane, and the node.
 	function nodeOf(name) {
 		const prefix = name.startsWith(UPPER) && isSandwich() ? UPPER : "";
-
 		return {prefix, node: graphs.get(prefix).nodeOf(name.replace(UPPER, ""))};
 	}
 
@@ -118,14 +117,12 @@ export function makeFlameView(app) {
 	// Returns the selected box: what was picked, or what is zoomed.
 	function selection() {
 		const picked = nodeOf(app.state.pick || app.state.zoom);
-
 		if (isSandwich() && picked.node === 0) return {prefix: "", node: focusNode("")};
 		return picked;
 	}
 
 	function onlyFrame(frame) {
 		const matches = new Uint8Array(frames.count);
-
 		if (frames.count > 0) matches[frame] = 1;
 		return matches;
 	}
@@ -146,16 +143,13 @@ export function makeFlameView(app) {
 	function nameOf(prefix, node) {
 		const graph = graphs.get(prefix),
 			frame = graph.frame[node];
-
 		if (!(node > 0)) return `all: ${app.amount(graph.total[0])}`;
 		const run = app.state.inverted ? 0 : app.tree.run?.[node];
-
 		return `${isClosed(prefix, node) ? "▸ " : ""}${app.labels[frame]}${run > 1 ? ` x ${run}` : ""}`;
 	}
 
 	const linkOf = (prefix, node) => {
 		const name = graphs.get(prefix).nameOf(node);
-
 		return name === "" ? "" : prefix + name;
 	};
 
@@ -163,7 +157,6 @@ export function makeFlameView(app) {
 	function pathOf(prefix, node) {
 		const {parent} = graphs.get(prefix),
 			path = [];
-
 		for (let at = node; at > 0; at = parent[at]) path.push(at);
 		return path;
 	}
@@ -243,7 +236,6 @@ export function makeFlameView(app) {
 	function fillLegend() {
 		const present = new Set(app.tree.frame.subarray(1).map(frame => app.kinds[frame])),
 			own = () => KINDS.filter((_, i) => present.has(i)).map(kind => makeEntry(app.colour(kind), kind.label));
-
 		legend.replaceChildren(...(app.difference?.makeLegend() ?? own()));
 	}
 
@@ -311,7 +303,6 @@ export function makeFlameView(app) {
 
 	function zoomTo(prefix, node) {
 		const name = linkOf(prefix, node);
-
 		if (nodeOf(app.state.zoom).node === node) paneOf(prefix).fit();
 		app.set({zoom: name, pick: name});
 	}
@@ -362,19 +353,16 @@ export function makeFlameView(app) {
 		const beside = step => {
 			const siblings = node > 0 ? Array.from(graph.children(graph.parent[node])) : [],
 				next = siblings[siblings.indexOf(node) + step];
-
 			if (next !== undefined) moveTo(prefix, next);
 		};
 		const moveIn = () => {
 			const [first] = graph.children(node);
-
 			if (isClosed(prefix, node)) zoomTo(prefix, node);
 			else if (first !== undefined && paneOf(prefix).reaches(first)) moveTo(prefix, first);
 		};
 		const moveOut = () => {
 			if (isSandwich() && node === focusNode(prefix)) {
 				const [caller] = graphs.get(UPPER).children(focusNode(UPPER));
-
 				if (prefix === "" && caller !== undefined) moveTo(UPPER, caller);
 			} else if (prefix === UPPER && graph.parent[node] === focusNode(UPPER)) {
 				moveTo("", focusNode(""));
@@ -414,7 +402,6 @@ export function makeFlameView(app) {
 		// Draws everything that is shown. Returns its size.
 		paint(on) {
 			const above = isSandwich() ? upper.paint(on, 0) : 0;
-
 			return {width: main.element.clientWidth, height: above + main.paint(on, above)};
 		},
 		boxes: (isUpper = false) => (isUpper ? upper : main).boxes(),

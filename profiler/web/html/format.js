@@ -53,7 +53,6 @@ export function formatNumber(number) {
 export function formatShare(part, whole) {
 	if (!(whole > 0)) return "–";
 	const percent = (100 * part) / whole;
-
 	if (!(part > 0)) return "0 %";
 	if (percent < 0.01) return "< 0.01 %";
 	return `${percent >= 10 ? percent.toFixed(1) : percent.toFixed(2)} %`;
@@ -81,7 +80,6 @@ export function makeCutter(texts, length) {
 	for (const text of texts) {
 		const known = alike.get(text.slice(0, head)) ?? {text, same: COMPARED};
 		let same = 0;
-
 		if (text.length <= length) continue;
 		while (same < Math.min(known.same, text.length) && text[same] === known.text[same]) same++;
 		alike.set(text.slice(0, head), {text, same});
@@ -90,7 +88,6 @@ export function makeCutter(texts, length) {
 		if (text.length <= length) return text;
 		const same = (alike.get(text.slice(0, head))?.same ?? 0) - 2,
 			from = Math.min(Math.max(same, head), text.length - rest);
-
 		if (from <= head + 1) return `${text.slice(0, length - 1)}…`;
 		return `${text.slice(0, head)}…${text.slice(from, from + rest)}${from + rest < text.length ? "…" : ""}`;
 	};

@@ -6,10 +6,8 @@ import {firstWhere, spansBetween} from "./spans.js";
 // Returns the first operation of lanes (of one store) that starts at a time or later; -1: none does.
 function operationAfter(lanes, time) {
 	let best = -1;
-
 	for (const {store, first, end} of lanes) {
 		const i = firstWhere(first, end, at => store.start[at] >= time);
-
 		if (i < end && (best < 0 || store.start[i] < store.start[best])) best = i;
 	}
 	return best;
@@ -29,7 +27,6 @@ function sumWithin(tracks, from, to, frameOf) {
 			for (let i = first; i < end; i++) {
 				const part = Math.min(start[i] + duration[i], to) - Math.max(start[i], from),
 					of = part > 0 ? frameOf(i) : -1;
-
 				if (of < 0) continue;
 				ns += part;
 				sums.set(of, (sums.get(of) ?? 0) + part);

@@ -69,7 +69,6 @@ export function listenToPointers(canvas, on) {
 		if (other) {
 			const before = Math.abs(x - dx - other.x),
 				after = Math.abs(x - other.x);
-
 			isMoved = true;
 			if (before > PINCH_LEAST && after > PINCH_LEAST) on.stretch(before / after, (x + other.x) / 2);
 			return;
@@ -118,7 +117,6 @@ export function listenToPointers(canvas, on) {
 		event => {
 			const isZoom = event.ctrlKey || event.metaKey,
 				isSideways = !isZoom && (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY));
-
 			if (!isZoom && !isSideways && !on.zoomsAt?.(xOf(event))) return;
 			event.preventDefault();
 			if (isSideways) on.pan(-(event.deltaX || event.deltaY), 0);

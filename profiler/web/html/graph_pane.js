@@ -81,7 +81,6 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		if (key !== layoutKey) {
 			const depth = graph.depth[zoom] - graph.depth[top] + ROWS_MAX,
 				laid = layOut(graph, top, from, to, width, depth, hooks.isClosed);
-
 			boxes = laid.boxes;
 			rows = indexRows(boxes);
 			layoutKey = key;
@@ -126,7 +125,6 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	// Returns how many characters of its label a box shares with all siblings.
 	function sharedBy(node) {
 		const outer = graph.parent[node];
-
 		if (node <= 0 || hooks.isClosed(node)) return 0;
 		if (!shared.has(outer))
 			shared.set(outer, sharedLength(Array.from(graph.children(outer), child => app.labels[graph.frame[child]])));
@@ -206,7 +204,6 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		const area = canvas.getBoundingClientRect();
 		const row = rowAt(event.clientY - area.top + element.scrollTop);
 		const box = row < skipped() ? null : boxAt(rows, row, event.clientX - area.left);
-
 		return box ? box.node : -1;
 	}
 
@@ -240,14 +237,12 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			all = graph.total[top];
 		const at = from + ((to - from) * x) / width;
 		const span = Math.min(Math.max((to - from) * factor, graph.total[0] * 1e-9, 1), all);
-
 		setRange(at - (span * x) / width, span);
 	}
 
 	function setRange(start, span) {
 		const low = graph.start[top],
 			high = low + graph.total[top];
-
 		from = Math.min(Math.max(start, low), high - span);
 		to = from + span;
 		lay();
@@ -261,7 +256,6 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		stretch,
 		click(event, isAgain) {
 			const node = nodeUnder(event);
-
 			if (node < 0) return;
 			if (isAgain && node === selected) hooks.zoom(node);
 			else hooks.select(node);
@@ -282,14 +276,12 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		// Shows all of the zoomed box again. Returns false if nothing else was shown.
 		fit() {
 			const wasCut = from !== graph.start[zoom] || to !== from + graph.total[zoom];
-
 			if (wasCut) resetRange();
 			if (wasCut) lay();
 			return wasCut;
 		},
 		reveal(node) {
 			const y = rowTop(graph.depth[node] - graph.depth[top]);
-
 			if (y < element.scrollTop) element.scrollTop = y;
 			else if (y + ROW > element.scrollTop + element.clientHeight) element.scrollTop = y + ROW - element.clientHeight;
 		},

@@ -23,7 +23,6 @@ export function groupStacks(stacks, rowStacks, frames, outer = new Map()) {
 	const groupNode = frame => {
 		if (groups.has(frame)) return groups.get(frame);
 		const node = parent.push(outer.has(frame) ? groupNode(outer.get(frame)) : 0) - 1;
-
 		origin.push(0);
 		roots.push(frame);
 		groups.set(frame, node);
@@ -75,7 +74,6 @@ function groupSteps(frames, {start, warmUp}) {
 		const around = add(
 			Array.from({length: Math.ceil(count / size)}, (_, i) => `steps ${i * size + 1}–${Math.min((i + 1) * size, count)}`),
 		);
-
 		list.forEach((frame, i) => outer.set(frame, around[Math.floor(i / TEN)]));
 		around.forEach(frame => inTurn.add(frame));
 		list = around;
@@ -94,10 +92,8 @@ export function makeGroupings(profile) {
 	const ofPlace = (word, label, textOf) => {
 		const texts = Array.from(places.process, (_, i) => textOf(i)),
 			none = `[no ${word}]`;
-
 		if (new Set(texts).size < 2) return;
 		const numbers = addFrames(frames, new Set([...texts, none]), KIND_PLACE);
-
 		groupings[word] = {label, frameOf: (_, place) => numbers.get(place < 0 ? none : texts[place])};
 	};
 	// `of`: the frame that a frame stands for, or -1; `isOutermost`: the first of them counts, not the last
@@ -115,7 +111,6 @@ export function makeGroupings(profile) {
 					for (let i = 1; i < stacks.count; i++) {
 						const outer = found[stacks.parent[i]],
 							own = of[stacks.frame[i]];
-
 						found[i] = own < 0 || (isOutermost && outer !== none) ? outer : own;
 					}
 				}

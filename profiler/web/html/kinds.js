@@ -42,7 +42,6 @@ export const OFF_CPU_REASONS = [
 // Returns positions in KINDS by frame.
 export function kindsOfFrames(frames) {
 	const positions = new Map(KINDS.map(({number}, at) => [number, at]));
-
 	return frames.kind.map(number => positions.get(number) ?? POSITIONS.get("mark"));
 }
 
@@ -58,7 +57,6 @@ export function isKind(kind, ...words) {
 export function reasonOf({frames, stacks}, kinds, stack) {
 	const text = frames.name[stacks.frame[stack]] ?? "",
 		reason = OFF_CPU_REASONS.find(one => one.text.test(text)) ?? OFF_CPU_REASONS.at(-1);
-
 	for (let at = stacks.parent[stack]; at > 0 && reason.word !== "run"; at = stacks.parent[at])
 		if (isKind(kinds[stacks.frame[at]], "api")) return OFF_CPU_REASONS[1];
 	return reason;

@@ -143,7 +143,6 @@ function startApp(profile) {
 		sums: () => (sums ??= sumFrames(app.tree, app.weights, profile.frames.count, app.spinning)),
 		countBoxes(frame) {
 			const {total} = app.weights;
-
 			return app.tree.frame.reduce((count, own, i) => count + (own === frame && total[i] > 0), 0);
 		},
 		// Maps a stack of the profile to its number in the tree that is shown without groups.
@@ -153,7 +152,6 @@ function startApp(profile) {
 		// Returns the profile with these rows, as it is shown but for groups; `tree` is that of its stacks.
 		profileOf(rows) {
 			const {stacks, of, tree} = shownTree();
-
 			return {...profile, stacks, tree, rows: of ? {...rows, stack: Uint32Array.from(rows.stack, i => of[i])} : rows};
 		},
 		openTable: (table, more = {}) => app.set({view: "tables", table, sort: "", ...more}),
@@ -175,7 +173,6 @@ function startApp(profile) {
 		// Sums up GPU work by what launched it: with own code, by its innermost function.
 		launchSites(passes) {
 			const isOwn = frame => profile.frames.role[frame] === ROLE.OWN && isKind(app.kinds[frame], "native", "python", "jit");
-
 			return app.state.my === ""
 				? tableLaunchSites(app.shown, passes)
 				: tableInnermost(app.shown, app.tree, passes, isOwn, app.shown.stacks.site);
@@ -199,7 +196,6 @@ function startApp(profile) {
 		busyOf(device) {
 			const {spans, runFrom, runTo} = app.timeline,
 				lanes = () => lanesByDevice(app.timeline).get(device) ?? [];
-
 			return getOrMake(busyOf, device, () => sumBusy(spans, lanes(), runFrom, runTo, app.workOf));
 		},
 		takeTimeline(timeline, status) {
@@ -215,7 +211,6 @@ function startApp(profile) {
 		// Goes to another state; `isSmall`: without a step for the back button.
 		set(changes, isSmall = false) {
 			const address = `#${formatState({...app.state, ...changes})}`;
-
 			if (address === (location.hash || "#")) update();
 			else if (isSmall) history.replaceState(null, "", address);
 			else history.pushState(null, "", address);
@@ -247,7 +242,6 @@ function startApp(profile) {
 			[["", "By time"], ...profile.weights.map(({title}) => [title, `By ${clip(title, 80)}`])],
 			weight => {
 				const time = weight === "" ? {kind: DEFAULTS.kind, time: DEFAULTS.time, idle: ""} : WHOLE;
-
 				app.set({...time, weight, zoom: "", pick: ""});
 			},
 			{id: "weight", hidden: profile.weights.length === 0},
@@ -275,7 +269,6 @@ function startApp(profile) {
 
 		for (let i = 0; i < places.count; i++) {
 			const [value, label] = choiceAt(i, places.process[i], places.thread[i], places.stream[i]) || [];
-
 			if (label !== undefined) choices.set(value, clip(label, 80));
 		}
 		return [...choices].sort(([, a], [, b]) => a.localeCompare(b, "en", {numeric: true})).slice(0, MOST_CHOICES);
@@ -364,7 +357,6 @@ function startApp(profile) {
 
 		if (app.matches && app.state.view === "flame") {
 			const {nodes, total} = outermost(app.tree, app.weights, app.matches);
-
 			if (nodes.length === 0) texts.unshift("no match");
 			else texts.unshift(formatShare(total, app.weights.total[0]), app.amount(total));
 		}
@@ -373,7 +365,6 @@ function startApp(profile) {
 
 	function fillViews() {
 		const choices = Object.entries(views).map(([key, {label}], i) => [key, label, `${label} (${i + 1})`]);
-
 		refill(byId("views"), ...makeChoice(choices, app.state.view, view => app.set({view})));
 	}
 
@@ -390,7 +381,6 @@ function startApp(profile) {
 
 			for (const rows of lists) {
 				const moved = app.profileOf(rows).rows.stack;
-
 				for (let i = 0; i < rows.count; i++) {
 					frames.push(groupings[word].frameOf(rows.stack[i], rows.place[i], rows.step?.[i]));
 					stacks.push(moved[i]);
@@ -485,7 +475,6 @@ function startApp(profile) {
 		clearTimeout(typing);
 		// where a search shows nothing, the flame graph does
 		const view = ["overview", "about"].includes(app.state.view) ? "flame" : app.state.view;
-
 		typing = setTimeout(() => app.set({q: event.target.value, view}, view === app.state.view), TYPING_MS);
 	});
 	const showHelp = () => {
@@ -603,16 +592,13 @@ async function start() {
 
 	try {
 		const profile = foldUnnamed(await unpackProfile(data.textContent));
-
 		data.remove();
 		const app = (document.documentElement.app = startApp(profile));
-
 		document.documentElement.dataset.ready = "1";
 		// after the first picture
 		requestAnimationFrame(() => setTimeout(() => readTimeline(app)));
 	} catch (error) {
 		const status = byId("status") ?? byId("content").appendChild(make("p", {id: "status"}));
-
 		status.className = "error";
 		status.textContent =
 			typeof DecompressionStream === "undefined"

@@ -47,7 +47,6 @@ function cutTail(text, fits) {
 
 	while (low < high) {
 		const middle = (low + high + 1) >> 1;
-
 		if (fits(`${text.slice(0, middle)}…`)) low = middle;
 		else high = middle - 1;
 	}
@@ -71,7 +70,6 @@ export function cutName(name, fits, isLayer = false, shared = 0) {
 	if (fits(text)) return text;
 	if (shared > 0) {
 		const own = text.slice(shared);
-
 		if (fits(`…${own}`)) return `…${own}`;
 		if (!isLayer) text = own;
 	}
@@ -90,7 +88,6 @@ export function cutName(name, fits, isLayer = false, shared = 0) {
 
 	for (const start of starts) {
 		const inner = `…${plain.slice(start)}`;
-
 		if (fits(inner)) return inner;
 	}
 	const last = starts.length > 0 ? plain.slice(starts.at(-1)) : plain;
@@ -165,7 +162,6 @@ const MOST_TOLD_APART = 200; // names with one label; more keep their names
 // Lists frames by their label, where several names have it.
 function sameLabels(frames, labels, chosen) {
 	const by = new Map();
-
 	for (const i of chosen) getOrMake(by, labels[i], () => []).push(i);
 	return [...by.values()].filter(list => list.some(i => frames.name[i] !== frames.name[list[0]]));
 }
@@ -181,7 +177,6 @@ function tellApart(frames, labels, list) {
 
 	for (let count = 1; count <= most; count++) {
 		const longer = list.map((i, k) => [labels[i], ...own[k].slice(0, count)].join(" "));
-
 		if (new Set(longer).size < names) continue;
 		list.forEach((i, k) => {
 			labels[i] = longer[k];
@@ -215,7 +210,6 @@ export function labelFrames(frames, kinds) {
 export function sharedLength(labels) {
 	const first = labels[0].slice(0, LONGEST_NAME);
 	let length = labels.length > 1 ? first.length : 0;
-
 	for (const label of labels) while (!label.startsWith(first.slice(0, length))) length--;
 	length = first.slice(0, length).replace(/[A-Za-z0-9]*$/, "").length;
 	return length > 3 && labels.every(label => label.length > length) ? length : 0;

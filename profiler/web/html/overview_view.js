@@ -24,7 +24,6 @@ const USE_KINDS = {computing: "gpu", exposed_copies: "copy"};
 // Reads a table of the profile: a list of objects by label, empty if there is none.
 export function readFigure(profile, key) {
 	const figure = (profile.figures ?? []).find(table => table.key === key);
-
 	return (figure?.rows ?? []).map(row => Object.fromEntries(figure.columns.map(({label}, i) => [label, row[i]])));
 }
 
@@ -41,7 +40,6 @@ export function makeOverview(app) {
 	// Makes a part of the view: its title, and a list with the parts of each item.
 	function makePart(title, name, items, bar = null) {
 		const list = items.map(parts => make("li", {}, ...parts));
-
 		return make("section", {}, make("h3", {}, title), bar, make("ol", {class: name}, ...list));
 	}
 
@@ -63,7 +61,6 @@ export function makeOverview(app) {
 		if (!verdict) return null;
 		const list = others.slice(0, app.difference ? Infinity : FINDINGS).map(finding => {
 			const text = finding.Claim;
-
 			return finding.To > finding.From
 				? makeLink(text, () => goTo(finding), title(finding))
 				: make("span", {text, title: title(finding)});
@@ -120,7 +117,6 @@ export function makeOverview(app) {
 		const rows = readFigure(profile, "gpu_time"),
 			devices = [...new Set(rows.map(row => row.GPU))].slice(0, STRIPS),
 			isSteady = app.state.time !== "";
-
 		if (isOtherTime()) return [];
 		return devices.map(device => makeUse(device, rows.filter(row => row.GPU === device), isSteady));
 	}
@@ -137,13 +133,11 @@ export function makeOverview(app) {
 		context.fillStyle = app.colour(kindNamed("gpu"));
 		columns.forEach((share, x) => {
 			const height = share > 0 ? Math.max(share * (STRIP_HEIGHT - 6), 1) : 0;
-
 			context.fillRect(x, STRIP_HEIGHT - height, 1, height);
 		});
 		context.fillStyle = app.isDark() ? "#ffffff" : "#111111";
 		for (let i = 0; i < start.length; i += step) {
 			const x = ((start[i] - from) / (to - from)) * width;
-
 			if (x >= 0 && x < width) context.fillRect(Math.floor(x), 0, 1, 5);
 		}
 	}
@@ -158,7 +152,6 @@ export function makeOverview(app) {
 		const click = event => {
 			const at = from + ((to - from) * event.offsetX) / event.target.clientWidth,
 				half = (to - from) / 20;
-
 			goToTime(at - half, at + half);
 		};
 		const canvases = devices.map(device =>
@@ -224,7 +217,6 @@ export function makeOverview(app) {
 			kind.operations += operations;
 			kind.act = () => {
 				const pattern = name.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "\\d+");
-
 				if (pattern.length < 1000) app.set({view: "flame", q: `^${pattern}$`});
 				else app.openFrame(frame);
 			};

@@ -23,7 +23,6 @@ function makeStacks(most) {
 	const slotOf = (outer, inner) => {
 		const mask = slots.length - 1;
 		let at = Math.imul(outer, 0x9e3779b1) ^ Math.imul(inner + 1, 0x85ebca6b);
-
 		at = (at ^ (at >>> 15)) & mask;
 		while (slots[at] !== 0 && (parent[slots[at]] !== outer || frame[slots[at]] !== inner)) at = (at + 1) & mask;
 		return at;
@@ -58,7 +57,6 @@ function parseUnnamed({name, module, role}, i) {
 	const file = module[i].slice(module[i].lastIndexOf("/") + 1),
 		offset = name[i].slice(file.length + 1, -1),
 		hidden = /^(lib\w{1,80})_static_([0-9a-f]{40})$/.exec(name[i]); // of CUDA's static libraries
-
 	if (![ROLE.PACKAGE, ROLE.PLUMBING].includes(role[i])) return null;
 	if (hidden) return [`[${hidden[1]}]`, hidden[2].slice(0, 8)];
 	if (file === "" || name[i] !== `[${file}${offset}]` || !/^(?:\+0x[0-9a-f]+)?$/.test(offset)) return null;
@@ -74,7 +72,6 @@ function librariesOf(frames) {
 		const [name, offset] = parseUnnamed(frames, i) ?? [""],
 			columns = ["module", "class", "kind", "role", "folded"],
 			key = [name, ...columns.map(column => frames[column][i])].join("\n");
-
 		if (name === "") continue;
 		getOrMake(parts, key, () => ({name, list: []})).list.push([i, offset]);
 	}
@@ -88,7 +85,6 @@ function librariesOf(frames) {
 			[first] = list[0],
 			offsets = list.map(([, offset]) => offset).filter(offset => offset !== ""),
 			library = isNew(part) ? next++ : list.find(([, offset]) => offset === "")[0];
-
 		for (const column of ["module", "class", "kind", "role", "folded"]) frames[column][library] = frames[column][first];
 		if (offsets.length > 0) frames.facts.set(library, [["unnamed functions", offsets.slice(0, OFFSETS_SHOWN).join(" ")]]);
 		for (const [i] of list) libraries[i] = library;

@@ -13,7 +13,6 @@ export function makeMeasure({start, end}) {
 	// time in the intervals before a moment
 	const upTo = time => {
 		const next = firstWhere(0, count, i => start[i] >= time);
-
 		return next === 0 ? 0 : before[next - 1] + Math.min(time, end[next - 1]) - start[next - 1];
 	};
 
@@ -36,7 +35,6 @@ export function gapsBetween({start, end}, from, to) {
 // Cuts intervals to [from, to). Those without time are left out.
 export function clipIntervals({start, end}, from, to) {
 	const kept = Array.from(start, (_, i) => i).filter(i => Math.min(end[i], to) > Math.max(start[i], from));
-
 	return {start: Float64Array.from(kept, i => Math.max(start[i], from)), end: Float64Array.from(kept, i => Math.min(end[i], to))};
 }
 
@@ -59,7 +57,6 @@ const ROW_COLUMNS = {
 // Returns rows; `listOf` returns the list of a column.
 function makeRows(count, listOf) {
 	const lists = Object.entries(ROW_COLUMNS).map(([name, List]) => [name, listOf(name, List)]);
-
 	return {count, ...Object.fromEntries(lists)};
 }
 
@@ -131,7 +128,6 @@ function joinSteps(lists, numbers) {
 	const count = lists.reduce((sum, rows) => sum + rows.count, 0);
 	const join = (List, listOf) => {
 		const joined = new List(count);
-
 		lists.reduce((at, rows, k) => {
 			joined.set(listOf(rows, k), at);
 			return at + rows.count;
@@ -155,23 +151,19 @@ function rowsBeside({rows, stacks}, sliced) {
 
 	for (let i = 0; i < sliced.count; i++) {
 		const key = keyOf(sliced.stack[i], sliced.place[i], sliced.kind[i]);
-
 		left.set(key, (left.get(key) ?? 0) + sliced.ns[i]);
 	}
 	rest.forEach((ns, i) => {
 		let at = rows.stack[i],
 			key = keyOf(at, rows.place[i], rows.kind[i]);
-
 		for (; at > 0 && !left.has(key); key = keyOf(at, rows.place[i], rows.kind[i])) at = stacks.parent[at];
 		const found = Math.min(left.get(key) ?? 0, ns);
-
 		rest[i] -= found;
 		if (found > 0) left.set(key, left.get(key) - found);
 	});
 	for (const [key, ns] of left) kinds[key.split(".")[2]] += ns;
 	rest.forEach((ns, i) => {
 		const found = Math.min(kinds[rows.kind[i]], ns);
-
 		rest[i] -= found;
 		kinds[rows.kind[i]] -= found;
 	});

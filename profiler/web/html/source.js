@@ -60,7 +60,6 @@ export function sumLines(profile, tree, kinds, passes) {
 		kernel.stalls += rows.ns[i];
 		if (tree.parent[last] !== at && path && line > 0) {
 			const file = getOrMake(kernel.files, path, () => ({file: path, ns: 0, lines: new Map()}));
-
 			file.ns += rows.ns[i];
 			place = getOrMake(file.lines, line, () => ({line, ...makePlace()}));
 		}
@@ -77,7 +76,6 @@ export function byTime(list) {
 // Sums up the reasons of places, the longest first: [[frame, ns], ...].
 export function sumReasons(places) {
 	const sums = new Map();
-
 	for (const place of places) for (const [frame, ns] of place.reasons) addNs(sums, frame, ns);
 	return [...sums].sort(([, a], [, b]) => b - a);
 }

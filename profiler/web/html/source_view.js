@@ -66,7 +66,6 @@ export function makeSourceView(app) {
 
 	function colourOf(frame) {
 		const pair = isSelected(frame) ? SELECTED : (REASONS[ranked.indexOf(frame)] ?? OTHERS);
-
 		return pair[+app.isDark()];
 	}
 
@@ -74,7 +73,6 @@ export function makeSourceView(app) {
 	// last.
 	function inOrder(reasons) {
 		const rank = frame => (isSelected(frame) ? -1 : ranked.indexOf(frame));
-
 		return [...reasons].sort(([a], [b]) => rank(a) - rank(b));
 	}
 
@@ -90,7 +88,6 @@ export function makeSourceView(app) {
 		const wanted = /^\d+$/.test(state.kernel) ? Number(state.kernel) : -1;
 		const kernel = list.find(({frame}) => frame === wanted) ?? list[0] ?? null;
 		const fileList = kernel ? byTime(kernel.files.values()) : [];
-
 		return {list, kernel, fileList, file: fileList.find(({file}) => file === state.file) ?? fileList[0] ?? null};
 	}
 
@@ -162,7 +159,6 @@ export function makeSourceView(app) {
 
 	function describe(place, kernel) {
 		const reasons = [...place.reasons].sort(([, a], [, b]) => b - a);
-
 		return {
 			head: `${formatTime(place.ns)} · ${formatShare(place.ns, kernel.ns)} of the kernel’s time`,
 			reasons: reasons.map(([frame, ns]) => [frame, `${reasonText(frames.name[frame])} ${formatShare(ns, place.ns)}`]),
@@ -199,7 +195,6 @@ export function makeSourceView(app) {
 		const show = event => showTip(place, kernel, event);
 		const focus = () => {
 			const {left, top} = row.getBoundingClientRect();
-
 			if (row.matches(":focus-visible")) show({clientX: left + 90, clientY: top});
 		};
 		const row = make(
@@ -275,7 +270,6 @@ export function makeSourceView(app) {
 		const at = hottest.findIndex(({row}) => row === document.activeElement),
 			next = at < 0 && step < 0 ? hottest.length - 1 : at + step,
 			{row} = hottest[(next + hottest.length) % hottest.length];
-
 		scrollTo(row);
 		row.focus({preventScroll: true});
 	}

@@ -8,7 +8,6 @@ export const SMALLEST_SPAN = 2; // pixels; smaller neighbours are one box
 export function firstWhere(low, high, test) {
 	while (low < high) {
 		const middle = Math.floor((low + high) / 2);
-
 		if (test(middle)) high = middle;
 		else low = middle + 1;
 	}
@@ -21,7 +20,6 @@ const endOf = (lane, i) => (lane.reach ? lane.reach[i - lane.first] : lane.store
 export function spansBetween(lane, from, to) {
 	const {start} = lane.store;
 	const end = firstWhere(lane.first, lane.end, i => start[i] >= to);
-
 	return [firstWhere(lane.first, end, i => endOf(lane, i) >= from), end];
 }
 
@@ -29,7 +27,6 @@ export function spansBetween(lane, from, to) {
 function nextStarting(start, from, end, time) {
 	let step = 1,
 		low = from;
-
 	while (low + step < end && start[low + step] < time) {
 		low += step;
 		step *= 2;
@@ -84,7 +81,6 @@ export function spanAt(lane, time, reach) {
 
 	for (let i = end - 1; i >= first && i >= end - 256; i--) {
 		const away = Math.max(start[i] - time, time - start[i] - duration[i], 0);
-
 		if (away <= reach && away < distance) {
 			best = i;
 			distance = away;
@@ -96,7 +92,6 @@ export function spanAt(lane, time, reach) {
 // Counts by span the wanted spans before it, so that the number in any range is a difference.
 export function countWanted(store, isWanted) {
 	const counts = new Uint32Array(store.count + 1);
-
 	for (let i = 0; i < store.count; i++) counts[i + 1] = counts[i] + (isWanted(i) ? 1 : 0);
 	return counts;
 }
@@ -108,7 +103,6 @@ const STEPS = [1, 2, 5];
 // Returns the step, in ns, of marks that are at least `room` pixels apart.
 export function tickStep(ns, width, room) {
 	const least = (ns * room) / Math.max(width, 1);
-
 	for (let power = 1; ; power *= 10) for (const step of STEPS) if (step * power >= least || power > 1e15) return step * power;
 }
 
@@ -125,6 +119,5 @@ export function formatTick(time, step, longest) {
 	const places = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
 	const [whole, rest] = (Math.abs(time) / size).toFixed(Math.min(places, 9)).split(".");
 	const digits = rest ? `.${rest.replace(/(\d{3})(?=\d)/g, "$1\u2009")}` : "";
-
 	return `${time < 0 ? "−" : ""}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${digits} ${unit}`;
 }

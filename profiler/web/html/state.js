@@ -46,7 +46,6 @@ export const WHOLE = {kind: "all", time: "", idle: ""};
 export function parseRange(text) {
 	const found = /^(-?\d{1,16})\.\.(-?\d{1,16})$/.exec(text);
 	const [from, to] = found ? [Number(found[1]), Number(found[2])] : [0, 0];
-
 	return from < to ? [from, to] : null;
 }
 

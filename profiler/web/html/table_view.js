@@ -176,7 +176,6 @@ export function makeTableView(app) {
 			label = isAll ? "Fewer columns" : plural(hidden, "more column"),
 			toggle = () => app.set({columns: isAll ? "" : "1"}),
 			button = makeButton(label, toggle, {"aria-pressed": String(isAll)});
-
 		refill(mine, hidden > 0 || isAll ? button : null, app.makeMineButton());
 	}
 
@@ -227,7 +226,6 @@ export function makeTableView(app) {
 	// Returns the texts of the shown table, for export: all its columns, and all rows that match.
 	function rowsShown() {
 		const {table, rows, columns} = prepare();
-
 		return {
 			title: table.label,
 			head: columns.map(column => labelOf(column) + (column.unit ? `, ${column.unit}` : "")),
@@ -261,7 +259,6 @@ export function makeTableView(app) {
 
 		if (column.part) {
 			const width = `calc((100% - 20px) * ${Math.min(column.part(row), 1)})`;
-
 			return make("td", {class: "share"}, text, make("b", {"aria-hidden": "true", style: {width}}));
 		}
 		return make(
@@ -303,7 +300,6 @@ export function makeTableView(app) {
 		const lead = leadOf(table, row);
 		const click = event => {
 			const {isCollapsed, anchorNode} = getSelection();
-
 			if (lead && (isCollapsed || !event.currentTarget.contains(anchorNode))) lead[1]();
 		};
 
@@ -376,7 +372,6 @@ export function makeTableView(app) {
 		if (rows.length > 0) fit(prepared);
 		else {
 			const why = all.length > 0 ? "Nothing matches the search." : "Nothing is there, or the filter hides it.";
-
 			fillTools(0);
 			refill(area, make("p", {class: "message", text: why}));
 		}
@@ -387,7 +382,6 @@ export function makeTableView(app) {
 				shown += 5 * ROWS_AT_ONCE;
 				update();
 			};
-
 			area.append(say(`${plural(rows.length - shown, "more row")}.`, makeButton("Show more", showMore)));
 		}
 	}

@@ -71,7 +71,6 @@ export function sumFrames(tree, weights, frameCount, spinning = -1) {
 // another rank.
 function workNode(tree, kinds, node) {
 	let at = node;
-
 	if (node <= 0 || !isKind(kinds[tree.frame[node]], "stall", "wait")) return node;
 	while (at > 0 && !isKind(kinds[tree.frame[at]], "gpu")) at = tree.parent[at];
 	return at > 0 ? at : node;
@@ -109,11 +108,9 @@ function sumRows({rows}, passes, keyOf, describe) {
 function sumGpuWork(profile, passes, frameOf) {
 	const workOf = i => {
 		const frame = profile.rows.kind[i] === ROW_GPU ? frameOf(i) : -1;
-
 		return frame < 0 ? null : frame;
 	};
 	const sums = sumRows(profile, passes, workOf, frame => ({frame}));
-
 	return sums.map(({frame, operations, gpu: ns, bytes}) => ({frame, operations, ns, bytes, mean: ns / operations}));
 }
 
@@ -121,11 +118,9 @@ function sumGpuWork(profile, passes, frameOf) {
 // (by stack; null: such work is left out).
 export function tableInnermost(profile, tree, passes, isWanted, otherwise = null) {
 	const inner = new Int32Array(tree.count).fill(-1); // by node
-
 	for (let i = 1; i < tree.count; i++) inner[i] = isWanted(tree.frame[i]) ? tree.frame[i] : inner[tree.parent[i]];
 	return sumGpuWork(profile, passes, i => {
 		const at = profile.rows.stack[i];
-
 		return inner[at] < 0 && otherwise ? otherwise[at] : inner[at];
 	});
 }
@@ -134,7 +129,6 @@ export function tableInnermost(profile, tree, passes, isWanted, otherwise = null
 export function tableGpuWork(profile, tree, kinds, passes, kind) {
 	return sumGpuWork(profile, passes, i => {
 		const frame = tree.frame[workNode(tree, kinds, profile.rows.stack[i])];
-
 		return frame >= 0 && isKind(kinds[frame], kind) ? frame : -1;
 	});
 }
@@ -149,7 +143,6 @@ export function tableOnCpu(profile, tree, kinds, passes) {
 	const {rows} = profile;
 	const functionOf = i => {
 		const frame = tree.frame[rows.stack[i]];
-
 		return rows.kind[i] === ROW_CPU && frame >= 0 && isKind(kinds[frame], ...FUNCTION_KINDS) ? frame : null;
 	};
 
@@ -210,7 +203,6 @@ function sumByPlace(profile, passes, parts, isWanted, describe) {
 export function tableThreads(profile, passes) {
 	const {process, thread} = profile.places,
 		describe = (at, names) => ({threadName: names.thread(process[at], thread[at])});
-
 	return sumByPlace(profile, passes, ["process", "thread"], () => true, describe);
 }
 
@@ -218,6 +210,5 @@ export function tableStreams(profile, passes) {
 	const {device} = profile.places,
 		labels = deviceLabels(profile),
 		hasDevice = at => device[at] >= 0;
-
 	return sumByPlace(profile, passes, ["process", "device", "context", "stream"], hasDevice, at => ({device: labels[at]}));
 }

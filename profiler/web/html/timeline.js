@@ -33,7 +33,6 @@ const RANGES = [
 
 function fromSigned(number) {
 	const half = Math.floor(number / 2);
-
 	return half * 2 === number ? half : -half - 1;
 }
 
@@ -51,7 +50,6 @@ function mergeRuns(from, runs, starts) {
 			let a = runs[k],
 				b = runs[k + 1];
 			const middle = b;
-
 			for (let at = a; at < end; at++)
 				to[at] = a < middle && (b >= end || starts[from[a]] <= starts[from[b]]) ? from[a++] : from[b++];
 			next.push(end);
@@ -80,7 +78,6 @@ export function mergeLanes(store, lanes) {
 function reachOf(store, first, end) {
 	const reach = new Float64Array(end - first);
 	let latest = -Infinity;
-
 	for (let i = first; i < end; i++) reach[i - first] = latest = Math.max(latest, store.start[i] + store.duration[i]);
 	return reach;
 }
@@ -170,7 +167,6 @@ export function makeTimelineBuilder(profile) {
 		for (let i = 0; i < steps.length; i++) {
 			start[at + i] = time += steps[i] < LARGE ? steps[i] : reader.number();
 			const length = durations[i] < LARGE ? durations[i] : reader.number();
-
 			duration[at + i] = length;
 			ns += length;
 			if (time + length > until) until = time + length;
@@ -186,7 +182,6 @@ export function makeTimelineBuilder(profile) {
 	function readPlaces(reader, from) {
 		reader.column(at - from, Float64Array).forEach((number, i) => {
 			const place = number - 1;
-
 			if (place >= profile.places.count) throw new Error("an event is of no kind or place");
 			spans.place[from + i] = place;
 			if (track.places.at(-1) !== place && !track.places.includes(place)) track.places.push(place);
@@ -280,7 +275,6 @@ export function makeTimelineBuilder(profile) {
 // Sums up by span the durations of those before it.
 export function sumsBefore({count, duration}) {
 	const before = new Float64Array(count + 1);
-
 	for (let i = 0; i < count; i++) before[i + 1] = before[i] + duration[i];
 	return before;
 }
@@ -305,7 +299,6 @@ function extentOf(store, tracks, profile) {
 		}
 		for (let i = first; i < first + count; i++) {
 			const stop = store.start[i] + store.duration[i];
-
 			if (store.start[i] > known + margin || stop < runFrom - margin) {
 				outside += store.number[i];
 				continue;
@@ -361,7 +354,6 @@ export async function linkLaunches(timeline, pause) {
 				const at = correlation[i] - least;
 				// 0: none is known
 				const found = correlation[i] === 0 || at < 0 ? -1 : at < near.length ? near[at] : (far.get(correlation[i]) ?? -1);
-
 				if (!(found >= 0)) continue;
 				launch[i] = found;
 				nextOperation[i] = firstOperation[found];
@@ -376,7 +368,6 @@ export async function linkLaunches(timeline, pause) {
 // Returns the operations of a launch, at most `most`.
 export function operationsOf(timeline, launch, most = Infinity) {
 	const list = [];
-
 	for (let i = timeline.firstOperation[launch]; i >= 0 && list.length < most;) {
 		list.push(i);
 		i = timeline.nextOperation[i];
@@ -420,7 +411,6 @@ function makeRangeTracks({profile, spans, tracks}, type, kinds) {
 	for (const track of tracks)
 		if (track.type === "calls" || track.type === "waits") {
 			const key = `${track.process}.${track.thread}`;
-
 			threads.set(key, [...(threads.get(key) ?? []), track]);
 		}
 	return [...threads.values()].flatMap(list => {
@@ -467,7 +457,6 @@ export function makeRangeTrack(spans, tracks, type, nodes) {
 	const close = (depth, time) => {
 		while (open.length > depth) {
 			const range = open.pop();
-
 			if (ofSamples && range.end > time) range.end = time;
 			(ranges[open.length] ??= []).push(range);
 		}

@@ -64,7 +64,6 @@ export function makeTimelinePanel(app, element, view) {
 			? [stacks.parent, stacks.frame, store.stack[i]]
 			: [app.stackTree().parent, app.stackTree().frame, store.isStack ? store.node[i] : 0];
 		const list = [];
-
 		for (let at = first; at > 0 && list.length < STACK_FRAMES; at = parent[at]) list.push(frame[at]);
 		return list.reverse();
 	}
@@ -85,7 +84,6 @@ export function makeTimelinePanel(app, element, view) {
 
 		if (store.shape[i] > 0 && store.shape[i] <= timeline.shapes[0].length) {
 			const shape = timeline.shapes.map(column => column[store.shape[i] - 1]);
-
 			add("grid", shape.slice(0, 3).join(" × "));
 			add("block", shape.slice(3, 6).join(" × "));
 			add("shared memory", `${formatBytes(shape[6] + shape[7])} a block`);
@@ -230,7 +228,6 @@ export function makeTimelinePanel(app, element, view) {
 			.map(([work, label]) => {
 				const ns = sums.union[work] - sums.hidden[work],
 					element = fact(label, `${formatTime(sums.union[work])}, exposed ${share(ns)}`);
-
 				element.title = "Exposed: no kernel that computes ran at the same time";
 				return element;
 			});

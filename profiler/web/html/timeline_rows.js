@@ -48,14 +48,12 @@ export function makeTimelineRows(app) {
 
 	function deviceName(label) {
 		const at = profile.devices.label.indexOf(label);
-
 		return [label || "GPU", at < 0 ? "" : profile.devices.name[at]].filter(text => text).join(" · ");
 	}
 
 	function threadName({process, thread}) {
 		const one = names.thread(process, thread),
 			all = names.process(process);
-
 		if (process < 0) return "Unknown threads";
 		return all === one ? one : `${all} · ${one}`;
 	}
@@ -193,7 +191,6 @@ export function makeTimelineRows(app) {
 
 			if (group.device !== null) {
 				const {lane, measure, share} = busyLane(timeline, group.device);
-
 				shown.label += ` · busy ${share} of the run`;
 				add({height: GROUP, group: shown});
 				add({height: BUSY, lane, measure, label: "Busy", device: group.device});
@@ -249,7 +246,6 @@ export function makeTimelineRows(app) {
 		// Opens what a track is in. Returns false if it is open.
 		open(track) {
 			const group = made.closed.get(idOf(track));
-
 			if (group) toggle(group);
 			return group !== undefined;
 		},

@@ -127,7 +127,6 @@ export function makeTimelineView(app) {
 
 	function listRows() {
 		const before = listed;
-
 		listed = lister.update(timeline);
 		if (listed === before) return;
 		({rows} = listed);
@@ -155,7 +154,6 @@ export function makeTimelineView(app) {
 			if (!lane || lane.track.type === "idle" || wanted.has(lane.store)) continue;
 			const {store} = lane,
 				isHere = i => !isFiltered || !store.place || passes[store.place[i] < 0 ? places.count : store.place[i]] === 1;
-
 			wanted.set(
 				store,
 				countWanted(store, i => (!app.matches || app.matches[store.frameAt(i)] === 1) && isHere(i)),
@@ -165,7 +163,6 @@ export function makeTimelineView(app) {
 
 	const isWanted = (store, first, end) => {
 		const counts = wanted.get(store);
-
 		return !counts || counts[end] > counts[first];
 	};
 
@@ -173,7 +170,6 @@ export function makeTimelineView(app) {
 	function laneOf(i) {
 		const {ofRecords} = listed,
 			lane = ofRecords[firstWhere(0, ofRecords.length, at => ofRecords[at].end > i)];
-
 		return lane && lane.first <= i ? lane : undefined;
 	}
 
@@ -183,7 +179,6 @@ export function makeTimelineView(app) {
 		if (i >= 0 && i < timeline.spans.count) {
 			if (cursor?.i !== i || cursor.lane.store !== timeline.spans) {
 				const lane = laneOf(i);
-
 				cursor = lane ? {lane, i} : null;
 				if (cursor) showRow(cursor.lane);
 			}
@@ -214,7 +209,6 @@ export function makeTimelineView(app) {
 	// Returns why a thread is off the CPU.
 	function reasonAt(i) {
 		const stack = timeline.spans.stack[i];
-
 		if (!reasons.has(stack)) reasons.set(stack, reasonOf(app.profile, app.kinds, stack));
 		return reasons.get(stack);
 	}
@@ -254,7 +248,6 @@ export function makeTimelineView(app) {
 
 		for (let x = 0, end; x < columns.length; x = end) {
 			const high = columns[x] > 0 ? Math.max(columns[x] * box, 1) : 0;
-
 			for (end = x + 1; columns[end] === columns[x];) end++;
 			if (high > 0) context.fillRect(left + x, y + box - high, end - x, high);
 		}
@@ -320,7 +313,6 @@ export function makeTimelineView(app) {
 
 	const rowsWithin = (top, bottom) => {
 		const first = firstWhere(0, rows.length, i => rows[i].y + rows[i].height > top);
-
 		return rows.slice(
 			first,
 			firstWhere(first, rows.length, i => rows[i].y >= bottom),
@@ -328,7 +320,6 @@ export function makeTimelineView(app) {
 	};
 	const yOf = lane => {
 		const row = listed.rowOf.get(lane);
-
 		return row ? row.y - scroller.scrollTop : -1e4;
 	};
 
@@ -337,7 +328,6 @@ export function makeTimelineView(app) {
 			y = yOf(lane),
 			left = Math.max(xOf(store.start[i]), labelWidth() - 4),
 			right = Math.min(xOf(store.start[i] + store.duration[i]), scroller.clientWidth + 4);
-
 		context.strokeStyle = colour;
 		context.lineWidth = thickness;
 		context.strokeRect(left - 0.5, y - 0.5, Math.max(right - left, 2), listed.rowOf.get(lane)?.height - 1 || 0);
@@ -400,7 +390,6 @@ export function makeTimelineView(app) {
 	function ticks() {
 		const step = tickStep(to - from, plotWidth(), TICK_ROOM),
 			list = [];
-
 		for (let time = Math.ceil(from / step) * step; time <= to && time + step > time; time += step) list.push(time);
 		return {step, list};
 	}
@@ -512,7 +501,6 @@ export function makeTimelineView(app) {
 		overview.strips.forEach((strip, k) => {
 			for (let x = 0; x < strip.length; x++) {
 				const part = strip[x] > 0 ? Math.max(tall * strip[x], 1) : 0;
-
 				if (part > 0) context.fillRect(left + x, 4 + tall * (k + 1) - part, 1, part);
 			}
 		});
@@ -539,7 +527,6 @@ export function makeTimelineView(app) {
 		for (const time of list) {
 			const x = Math.round(xOf(time)),
 				text = formatTick(time, step, Math.max(Math.abs(from), Math.abs(to)));
-
 			context.fillRect(x, OVERVIEW + AXIS - 6, 1, 6);
 			if (x + 4 + context.measureText(text).width <= width) context.fillText(text, x + 4, OVERVIEW + AXIS / 2 - 1);
 		}
@@ -559,7 +546,6 @@ export function makeTimelineView(app) {
 		const count = Math.floor(width),
 			scale = (timeline.to - timeline.from) / count;
 		const measures = app.devices().map(device => lister.measureOf(timeline, device));
-
 		if (measures.length === 0) return [sumSamples(count, scale)];
 		return measures.map(measure => busyColumns(measure, timeline.from, timeline.to, count));
 	}
@@ -575,7 +561,6 @@ export function makeTimelineView(app) {
 					for (let i = first; i < end; i++) {
 						const x = (spans.start[i] - timeline.from) / scale,
 							end = Math.min(x + spans.duration[i] / scale, count);
-
 						for (let at = Math.floor(x); at < end; at++) sums[at] += Math.min(end, at + 1) - Math.max(x, at);
 					}
 		const most = sums.reduce((a, b) => Math.max(a, b), 0);
@@ -625,7 +610,6 @@ export function makeTimelineView(app) {
 	function clampWindow() {
 		const whole = timeline.to - timeline.from;
 		const span = Math.min(Math.max(to - from, Math.min(NARROWEST, whole)), whole);
-
 		from = Math.min(Math.max(from, timeline.from), timeline.to - span);
 		to = from + span;
 	}
@@ -643,7 +627,6 @@ export function makeTimelineView(app) {
 	function keepWindow(isSmall = true) {
 		const isWhole = from <= timeline.from && to >= timeline.to,
 			window = isWhole ? "" : formatRange(from, to);
-
 		clearTimeout(addressTimer);
 		if (app.state.view !== "timeline" || window === app.state.window) return;
 		shownWindow = window;
@@ -654,7 +637,6 @@ export function makeTimelineView(app) {
 		const at = timeAt(Math.max(x, labelWidth()));
 		const whole = timeline.to - timeline.from;
 		const span = Math.min(Math.max((to - from) * factor, Math.min(NARROWEST, whole)), whole);
-
 		setWindow(at - ((at - from) / (to - from)) * span, span);
 	}
 
@@ -663,7 +645,6 @@ export function makeTimelineView(app) {
 	function zoomTo({lane, i}) {
 		const {store} = lane,
 			span = Math.max(store.duration[i], NARROWEST / 2);
-
 		keepWindow();
 		setWindow(store.start[i] - span * 0.15, span * 1.3);
 		keepWindow(false);
@@ -673,7 +654,6 @@ export function makeTimelineView(app) {
 	function reveal({lane, i}) {
 		const {store} = lane,
 			stop = store.start[i] + store.duration[i];
-
 		if (stop < from || store.start[i] > to) setWindow((store.start[i] + stop) / 2 - (to - from) / 2, to - from);
 		showRow(lane);
 	}
@@ -681,7 +661,6 @@ export function makeTimelineView(app) {
 	function showRow(lane) {
 		if (!listed.rowOf.has(lane) && lister.open(lane.track)) update();
 		const row = listed.rowOf.get(lane);
-
 		if (!row) return;
 		if (row.y < scroller.scrollTop) scroller.scrollTop = row.y - GROUP;
 		else if (row.y + row.height > scroller.scrollTop + scroller.clientHeight)
@@ -693,7 +672,6 @@ export function makeTimelineView(app) {
 		cursor = span;
 		if (span && mayMove) reveal(span);
 		const number = span?.lane.store === timeline.spans ? String(span.i) : "";
-
 		if (number !== app.state.span || app.state.gpu !== "") app.set({span: number, gpu: ""}, true);
 		showDetails();
 		draw();
@@ -701,7 +679,6 @@ export function makeTimelineView(app) {
 
 	function select(i) {
 		const lane = laneOf(i);
-
 		if (lane) setCursor({lane, i});
 	}
 
@@ -709,7 +686,6 @@ export function makeTimelineView(app) {
 		if (!cursor || cursor.lane.store !== timeline.spans) return;
 		const launch = timeline.launch[cursor.i],
 			first = timeline.firstOperation[cursor.i];
-
 		if (launch >= 0) select(launch);
 		else if (first >= 0) select(first);
 	}
@@ -717,7 +693,6 @@ export function makeTimelineView(app) {
 	function moveBeside(step) {
 		if (!cursor) {
 			const row = rows.find(other => other.lane);
-
 			if (row) enterLane(row.lane, (from + to) / 2);
 			return;
 		}
@@ -730,7 +705,6 @@ export function makeTimelineView(app) {
 		const i = spanAt(lane, time, Infinity);
 		// the whole lane is visible: take the nearest by position
 		const near = firstWhere(lane.first, lane.end, at => lane.store.start[at] > time) - 1;
-
 		if (lane.end > lane.first) setCursor({lane, i: i >= 0 && lane.end - lane.first < 256 ? i : Math.max(near, lane.first)});
 	}
 
@@ -738,18 +712,15 @@ export function makeTimelineView(app) {
 		const lanes = rows.filter(row => row.lane).map(row => row.lane);
 		const at = cursor ? lanes.indexOf(cursor.lane) + step : 0;
 		const time = cursor ? cursor.lane.store.start[cursor.i] + cursor.lane.store.duration[cursor.i] / 2 : (from + to) / 2;
-
 		if (lanes[at]) enterLane(lanes[at], time);
 	}
 
 	// Makes all views show this time: the selected span's, or the visible one.
 	function chooseTime() {
 		const span = cursor;
-
 		if (!span) setTime(from, to);
 		else {
 			const {store} = span.lane;
-
 			setTime(store.start[span.i], store.start[span.i] + Math.max(store.duration[span.i], 1));
 		}
 	}
@@ -761,7 +732,6 @@ export function makeTimelineView(app) {
 	// Moves an end of the chosen time, by a part of the window.
 	function moveTime(side, share) {
 		const range = parseRange(app.state.time) ?? [from, to];
-
 		range[side] += Math.round((to - from) * share);
 		if (range[0] < range[1]) setTime(...range);
 	}
@@ -781,10 +751,8 @@ export function makeTimelineView(app) {
 		const x = xAt(event),
 			y = yAt(event),
 			[row] = rowsWithin(y, y + 1);
-
 		if (!row?.lane || y >= row.y + row.height || x < labelWidth()) return null;
 		const i = spanAt(row.lane, timeAt(x), (CLICK_REACH * (to - from)) / plotWidth());
-
 		return i < 0 ? null : {lane: row.lane, i};
 	}
 
@@ -803,7 +771,6 @@ export function makeTimelineView(app) {
 	// Shows a place of the run's picture above.
 	function centre(x) {
 		const time = timeline.from + ((x - labelWidth()) * (timeline.to - timeline.from)) / plotWidth();
-
 		setWindow(time - (to - from) / 2, to - from);
 	}
 
@@ -835,14 +802,12 @@ export function makeTimelineView(app) {
 			if (word === "window") centre(x);
 			else if (word === "time") {
 				const [a, b] = [timeAt(startX), timeAt(x)].sort((a, b) => a - b);
-
 				choosing = [Math.max(a, timeline.from), Math.min(b, timeline.to)];
 				draw();
 			} else pan(dx, dy);
 		},
 		end(word, isClick, target = canvas) {
 			const [a, b] = choosing ?? [0, 0];
-
 			choosing = null;
 			if (word !== "time") return;
 			if (b > a) setTime(a, b);

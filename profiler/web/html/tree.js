@@ -25,7 +25,6 @@ export function makeTree(stacks) {
 export function deviceLabels(profile) {
 	const {devices, places} = profile;
 	const labels = new Map();
-
 	for (let i = 0; i < devices.count; i++) labels.set(`${devices.process[i]}.${devices.number[i]}`, devices.label[i]);
 	return Array.from(places.device, (device, i) =>
 		device < 0 ? "" : (labels.get(`${places.process[i]}.${device}`) ?? `GPU ${device}`),
@@ -54,7 +53,6 @@ export function rowsThatPass(profile, filter, kinds) {
 	const {rows, places} = profile;
 	const here = placesThatPass(profile, filter),
 		passes = new Uint8Array(rows.count);
-
 	for (let i = 0; i < rows.count; i++)
 		passes[i] = kinds.includes(rows.kind[i]) && here[rows.place[i] < 0 ? places.count : rows.place[i]];
 	return passes;
@@ -70,7 +68,6 @@ export function weigh(profile, tree, passes) {
 		ownByKind = Array.from({length: ROW_KINDS + columns.length}, make);
 	const sumUp = list => {
 		const sums = list.slice();
-
 		for (let i = tree.count - 1; i > 0; i--) sums[tree.parent[i]] += sums[i];
 		return sums;
 	};
@@ -78,7 +75,6 @@ export function weigh(profile, tree, passes) {
 	for (let i = 0; i < rows.count; i++) {
 		if (!passes[i]) continue;
 		const at = rows.stack[i];
-
 		own[at] += rows.ns[i];
 		ownOperations[at] += rows.operations[i];
 		ownBytes[at] += rows.bytes[i];
@@ -103,7 +99,6 @@ export const compareTexts = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 export function rankNames(frames) {
 	const order = Array.from({length: frames.count}, (_, i) => i);
 	const rank = new Uint32Array(frames.count);
-
 	order.sort((a, b) => compareTexts(frames.name[a], frames.name[b]) || a - b);
 	order.forEach((frame, at) => (rank[frame] = at));
 	return rank;
@@ -113,7 +108,6 @@ export function rankNames(frames) {
 // none is one.
 function compareTurns(isInTurn, a, b, order) {
 	const [one, other] = [isInTurn?.[a] ?? 0, isInTurn?.[b] ?? 0];
-
 	return one && other ? order : other - one;
 }
 
@@ -173,7 +167,6 @@ export function outermost(tree, weights, matches) {
 
 	for (let i = 1; i < tree.count; i++) {
 		const matched = matches[tree.frame[i]];
-
 		inside[i] = inside[tree.parent[i]] || matched;
 		if (matched && !inside[tree.parent[i]] && weights.total[i] > 0) {
 			nodes.push(i);
@@ -193,7 +186,6 @@ function mayTakeForEver(pattern) {
 	for (;;) {
 		const [group, inside, repeat] = /\((?:\?(?:[:=!]|<[=!]|<\w+>))?([^()]*)\)([*+{]?)/.exec(text) ?? [""],
 			varies = /[*+?{|]/.test(inside);
-
 		if (group === "" || (varies && repeat)) return group !== "";
 		text = text.replace(group, varies ? "*" : "x");
 	}
@@ -205,11 +197,9 @@ export function compileSearch(text) {
 	try {
 		if (text.length > LONGEST_SEARCH || mayTakeForEver(text)) throw new RangeError("takes too long");
 		const expression = new RegExp(text, "i");
-
 		return {isPlain: false, test: name => expression.test(name.slice(0, SEARCHED))};
 	} catch {
 		const plain = text.toLowerCase();
-
 		return {isPlain: true, test: name => name.slice(0, SEARCHED).toLowerCase().includes(plain)};
 	}
 }
@@ -218,6 +208,5 @@ export function compileSearch(text) {
 export function searchFrames(frames, text) {
 	const search = compileSearch(text),
 		hasClass = i => frames.workClass?.[i] && search.test(frames.workClass[i]);
-
 	return search && Uint8Array.from(frames.name, (name, i) => search.test(name) || hasClass(i));
 }
