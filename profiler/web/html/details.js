@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Shows what is known of a box or a frame, below the picture.
-import {make, makeButton, refill} from "./dom.js";
-import {clip, formatBytes, formatCount, formatShare} from "./format.js";
+import {copyText, make, makeButton, refill} from "./dom.js";
+import {clip, formatBytes, formatCount, formatShare, joinTexts} from "./format.js";
 import {KINDS} from "./kinds.js";
+import {PLACE_KEYS} from "./state.js";
 
 const NAME_LENGTH = 2000;
 
@@ -11,26 +12,37 @@ export function placeOfFrame(frames, frame) {
 	return frames.module[frame];
 }
 
-export function fact(label, value) {
-	return make("div", {}, make("dt", {text: label}), make("dd", {text: value}));
-}
+// Fills a panel: a name, in a line what else is known, facts [label, value, title], buttons [label, title, act]. Facts without
+// a value are left out, and so is what is false.
+export function fillPanel(element, swatch, name, where, facts, actions, more = null) {
+	const shown = facts.filter(([, value]) => value).map(([label, value, title = null]) =>
+		make("div", {title}, make("dt", {text: label}), make("dd", {text: value})),
+	);
+	const buttons = actions.filter(action => action).map(([label, title, act]) => makeButton(label, act, {title}));
 
-// Makes the list of facts, and at its end the buttons: [label, title, act].
-export function makeFacts(facts, actions) {
-	return make(
-		"dl",
-		{class: "facts"},
-		...facts,
-		make("div", {class: "actions"}, ...actions.map(([label, title, act]) => makeButton(label, act, {title}))),
+	refill(
+		element,
+		make("div", {class: "name"}, swatch, name),
+		make("div", {class: "where", text: joinTexts(where)}),
+		make("dl", {class: "facts"}, ...shown, make("div", {class: "actions"}, ...buttons)),
+		more,
 	);
 }
+
+// Returns the buttons that any panel has at its end.
+export const lastActions = (element, name, stack) => [
+	name && ["Copy name", "Copy the whole name", event => copyText(name, event.target)],
+	stack.length > 0 && ["Copy stack", "Copy the names, one a line", event => copyText(stack.join("\n"), event.target)],
+	["Copy link", "Copy the address of this view", event => copyText(location.href, event.target)],
+	["More", "Show all of this panel, and back", () => element.classList.toggle("open")],
+];
 
 const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls", "GPU idle"];
 const COUNT_LABELS = ["samples", "operations", "", "calls", ""]; // a wait is split by what ran
 
 // Returns whether the page shows less than its file has.
 export function isFiltered(state) {
-	return state.kind !== "all" || ["process", "thread", "device", "stream", "time", "idle"].some(key => state[key] !== "");
+	return state.kind !== "all" || [...PLACE_KEYS, "time", "idle"].some(key => state[key] !== "");
 }
 
 function sayWhole({state, isPart}) {
@@ -38,45 +50,30 @@ function sayWhole({state, isPart}) {
 	return isPart ? "the part of the run in this file" : "the whole profile";
 }
 
-// `sums` is {total, own, operations, bytes, byKind}, of `whole` ns; `occurrences` is the number
-// of boxes.
-export function fillDetails(element, app, frame, sums, whole, occurrences, actions) {
+// `sums` are lists: total, own, operations, bytes, byKind. Their entry `at` is shown, as a part of `whole` ns; `occurrences` is
+// the number of boxes.
+export function fillDetails(element, app, frame, sums, at, whole, occurrences, actions) {
 	const {frames} = app.profile,
-		kind = frame < 0 ? null : KINDS[app.kinds[frame]];
-	const present = sums.byKind.slice(0, KIND_LABELS.length).map((ns, i) => [KIND_LABELS[i], ns]).filter(([, ns]) => ns > 0);
+		[total, own, operations, bytes] = [sums.total, sums.own, sums.operations, sums.bytes].map(list => list[at]),
+		byKind = sums.byKind.map(list => list[at]),
+		present = KIND_LABELS.map((label, i) => [label, byKind[i], COUNT_LABELS[i]]).filter(([, ns]) => ns > 0);
+	// count and mean mean nothing for mixtures and for parts of waits; parts of kernels have none
+	const [[label, , counted]] = present.length === 1 && operations > 0 && !app.difference ? present : [[]];
 	const facts = [
-		...(app.difference?.facts(sums.byKind) ?? []),
-		fact("total", `${app.amount(sums.total)} (${formatShare(sums.total, whole)})`),
-		fact("own", `${app.amount(sums.own)} (${formatShare(sums.own, whole)})`),
+		...(app.difference?.facts(byKind) ?? []),
+		["total", `${app.amount(total)} (${formatShare(total, whole)})`],
+		["own", `${app.amount(own)} (${formatShare(own, whole)})`],
+		...(present.length > 1 ? present.map(([label, ns]) => [label, app.amount(ns)]) : []),
+		[counted, counted && formatCount(operations)],
+		["mean", counted && label !== "CPU" && app.amount(total / operations)],
+		["bytes", bytes > 0 && formatBytes(bytes)],
+		...(frames.facts.get(frame) ?? []).map(([label, text]) => [label, clip(text, NAME_LENGTH)]),
+		["boxes", occurrences > 1 && formatCount(occurrences)],
 	];
 
-	if (present.length > 1) facts.push(...present.map(([label, ns]) => fact(label, app.amount(ns))));
-	// count and mean mean nothing for mixtures and for parts of waits; parts of kernels have
-	// none
-	const counted =
-		present.length === 1 && sums.operations > 0 && !app.difference ? COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])] : "";
-
-	if (counted) facts.push(fact(counted, formatCount(sums.operations)));
-	if (counted && present[0][0] !== "CPU") facts.push(fact("mean", app.amount(sums.total / sums.operations)));
-	if (sums.bytes > 0) facts.push(fact("bytes", formatBytes(sums.bytes)));
-	for (const [label, text] of frames.facts.get(frame) ?? []) facts.push(fact(label, clip(text, NAME_LENGTH)));
-	if (occurrences > 1) facts.push(fact("boxes", formatCount(occurrences)));
-
-	refill(
-		element,
-		make(
-			"div",
-			{class: "name"},
-			frame < 0 ? null : app.makeSwatch(frame),
-			frame < 0 ? "all" : clip(frames.name[frame], NAME_LENGTH),
-		),
-		make("div", {
-			class: "where",
-			text:
-				frame < 0
-					? sayWhole(app)
-					: [kind.label, clip(placeOfFrame(frames, frame), NAME_LENGTH)].filter(text => text).join(" · "),
-		}),
-		makeFacts(facts, actions),
-	);
+	if (frame < 0) fillPanel(element, null, "all", [sayWhole(app)], facts, actions);
+	else {
+		const where = [KINDS[app.kinds[frame]].label, clip(placeOfFrame(frames, frame), NAME_LENGTH)];
+		fillPanel(element, app.makeSwatch(frame), clip(frames.name[frame], NAME_LENGTH), where, facts, actions);
+	}
 }

@@ -6,7 +6,6 @@ import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_KINDS, ROW_WAIT, getOrMake} from "./data
 import {isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
 import {textOn} from "./draw.js";
-import {fact} from "./details.js";
 import {TABLE_LABELS} from "./figures.js";
 
 const BY_CHANCE = 0.05, // of the changes that are called significant
@@ -370,9 +369,9 @@ export function makeDifference(app) {
 		facts(byKind) {
 			const change = changeOf(kind => byKind[kind]);
 			return [
-				fact("before", app.amount(change.before)),
-				fact("after", app.amount(change.after)),
-				fact("change", `${sayChange(change)}, ${sayVerdict(change)}`),
+				["before", app.amount(change.before)],
+				["after", app.amount(change.after)],
+				["change", `${sayChange(change)}, ${sayVerdict(change)}`],
 			];
 		},
 	};

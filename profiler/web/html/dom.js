@@ -51,6 +51,11 @@ export function makeEntry(colour, text, title = null) {
 	return make("li", {title}, makeSwatch(colour), text);
 }
 
+// Makes a table from the cells of its head, if any, and from rows.
+export function makeTable(values, head, rows) {
+	return make("table", values, head && make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+}
+
 // Replaces the children. The focus goes to the button with the text of the one that had it.
 export function refill(element, ...children) {
 	const active = document.activeElement;

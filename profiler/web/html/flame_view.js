@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Shows the flame graph, or the sandwich of a frame: its callers above, its callees below. One box is
 // selected: the panel and the keys are about that one.
-import {copyText, make, makeButton, makeEntry, makeGroup, refill} from "./dom.js";
+import {make, makeButton, makeEntry, makeGroup, refill} from "./dom.js";
 import {cut} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
-import {makeCallees, outermost, rankNames} from "./tree.js";
+import {makeCallees, outermost, pathTo, rankNames} from "./tree.js";
 import {makeCallers} from "./callers.js";
 import {ancestor} from "./draw.js";
 import {makeGraphPane} from "./graph_pane.js";
-import {fillDetails} from "./details.js";
+import {fillDetails, lastActions} from "./details.js";
 
 const CRUMBS = 8; // most that are shown of a path, with the outermost two
 const UPPER = "^"; // begins names of nodes in the callers of a sandwich
@@ -153,13 +153,7 @@ export function makeFlameView(app) {
 		return name === "" ? "" : prefix + name;
 	};
 
-	// Returns the nodes from one to the root, the innermost first.
-	function pathOf(prefix, node) {
-		const {parent} = graphs.get(prefix),
-			path = [];
-		for (let at = node; at > 0; at = parent[at]) path.push(at);
-		return path;
-	}
+	const pathOf = (prefix, node) => pathTo(graphs.get(prefix).parent, node);
 
 	// ---- the bars above ----
 
@@ -207,7 +201,7 @@ export function makeFlameView(app) {
 	function fillCrumbs({prefix, node}) {
 		const graph = graphs.get(prefix),
 			{state} = app,
-			path = pathOf(prefix, node).reverse(),
+			path = pathOf(prefix, node),
 			left = Math.max(path.length - CRUMBS, 0),
 			shown = left > 0 ? [...path.slice(0, 2), -1, ...path.slice(left + 3)] : path;
 		const chips = [];
@@ -243,30 +237,21 @@ export function makeFlameView(app) {
 
 	function actionsFor(prefix, node, frame) {
 		if (frame < 0) return [];
-		const actions = [],
-			isMain = !app.state.inverted,
-			path = node > 0 ? pathOf(prefix, node).map(at => graphs.get(prefix).frame[at]) : [frame];
-		// from the inside up to the kernel
-		const kernel = path.findIndex(f => !isKind(app.kinds[f], "stall", "device"));
-		const link = isMain && app.views.source?.linkFrom(path.slice(0, kernel + 1 || path.length));
+		const isMain = !app.state.inverted,
+			path = node > 0 ? pathOf(prefix, node).map(at => graphs.get(prefix).frame[at]) : [frame],
+			// up to the kernel
+			kernel = path.findLastIndex(f => !isKind(app.kinds[f], "stall", "device")),
+			link = isMain && app.views.source?.linkFrom(path.slice(Math.max(kernel, 0)).reverse()),
+			canZoom = node > 0 && nodeOf(app.state.zoom).node !== node,
+			isTurned = prefix !== "" || app.state.inverted === "1";
 
-		if (node > 0 && nodeOf(app.state.zoom).node !== node)
-			actions.push([isClosed(prefix, node) ? "Open" : "Zoom in", "Enter, double-click", () => zoomTo(prefix, node)]);
-		if (link) actions.push(["Source", "Its lines, with the stalls of each", () => app.set(link)]);
-		actions.push(
+		return [
+			canZoom && [isClosed(prefix, node) ? "Open" : "Zoom in", "Enter, double-click", () => zoomTo(prefix, node)],
+			link && ["Source", "Its lines, with the stalls of each", () => app.set(link)],
 			["Sandwich", "All its callers above, all its callees below (c)", () => app.openFrame(frame)],
 			["Select all", "All boxes of this frame", () => app.set({frame: String(frame), inverted: "", zoom: "", pick: ""})],
-			["Whole name", "Show the name in full", () => details.classList.toggle("open")],
-			["Copy name", "Copy the whole name", event => copyText(frames.name[frame], event.target)],
-		);
-		if (node > 0)
-			actions.push([
-				"Copy stack",
-				"Copy the names from the root on, one a line",
-				event => copyText((prefix || app.state.inverted === "1" ? path : path.toReversed()).map(f => frames.name[f]).join("\n"), event.target),
-			]);
-		actions.push(["Copy link", "Copy the address of this view", event => copyText(location.href, event.target)]);
-		return actions;
+			...lastActions(details, frames.name[frame], node > 0 ? (isTurned ? path.reverse() : path).map(f => frames.name[f]) : []),
+		];
 	}
 
 	function showDetails({prefix, node}) {
@@ -275,24 +260,9 @@ export function makeFlameView(app) {
 			// all boxes of a frame, unless one is picked
 			isAll = state.frame !== "" && (isSandwich() ? node === focusNode("") && prefix === "" : !state.inverted && node === 0),
 			frame = isAll ? app.frameOf(state.frame) : graph.frame[node],
-			sums = isAll ? app.sums() : graph,
-			at = isAll ? frame : node;
+			[sums, at, boxes] = isAll ? [app.sums(), frame, app.countBoxes(frame)] : [graph, node, 1];
 
-		fillDetails(
-			details,
-			app,
-			frame,
-			{
-				total: sums.total[at],
-				own: sums.own[at],
-				operations: sums.operations[at],
-				bytes: sums.bytes[at],
-				byKind: sums.byKind.map(list => list[at]),
-			},
-			app.weights.total[0],
-			isAll ? app.countBoxes(frame) : 1,
-			actionsFor(prefix, isAll ? 0 : node, frame),
-		);
+		fillDetails(details, app, frame, sums, at, app.weights.total[0], boxes, actionsFor(prefix, isAll ? 0 : node, frame));
 	}
 
 	// ---- navigation ----

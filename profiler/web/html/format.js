@@ -93,6 +93,11 @@ export function makeCutter(texts, length) {
 	};
 }
 
+// Joins those of texts that say something.
+export function joinTexts(texts, between = " · ") {
+	return texts.filter(text => text).join(between);
+}
+
 // Cuts names, which come from the profiled program and may be a megabyte long.
 export function clip(text, length) {
 	return text.length <= length ? text : `${text.slice(0, length)}… (${formatCount(text.length)} characters)`;

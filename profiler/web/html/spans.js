@@ -23,6 +23,11 @@ export function spansBetween(lane, from, to) {
 	return [firstWhere(lane.first, end, i => endOf(lane, i) >= from), end];
 }
 
+// Returns when a span {lane, i} begins and ends.
+export function timesOf({lane: {store}, i}) {
+	return [store.start[i], store.start[i] + store.duration[i]];
+}
+
 // Returns the first span from `from` on that starts at a time or later. Near ones take few steps.
 function nextStarting(start, from, end, time) {
 	let step = 1,
@@ -114,7 +119,7 @@ const TICK_UNITS = [
 ];
 
 // Formats a time as exactly as marks `step` apart need it, in a unit that suits `longest`.
-export function formatTick(time, step, longest) {
+export function formatTick(time, step, longest = Math.max(Math.abs(time), step)) {
 	const [unit, size] = TICK_UNITS.find(([, ns]) => longest >= ns) ?? TICK_UNITS[3];
 	const places = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
 	const [whole, rest] = (Math.abs(time) / size).toFixed(Math.min(places, 9)).split(".");

@@ -37,6 +37,9 @@ const STATE_KEYS = {
 	columns: ["", "1"], // "1": all of the table, also those without room
 };
 
+// Those that choose places.
+export const PLACE_KEYS = ["process", "thread", "device", "stream"];
+
 export const DEFAULTS = Object.fromEntries(Object.entries(STATE_KEYS).map(([key, choices]) => [key, [choices].flat()[0]]));
 
 // Shows everything.

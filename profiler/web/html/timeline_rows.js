@@ -122,7 +122,7 @@ export function makeTimelineRows(app) {
 
 		for (const track of timeline.tracks) {
 			if (
-				!track.places.some(place => passes[place < 0 ? places.count : place] === 1) ||
+				!track.places.some(passes) ||
 				!(
 					[DEFAULTS.kind, "all"].includes(state.kind) ||
 					ALWAYS.includes(track.type) ||

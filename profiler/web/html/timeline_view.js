@@ -7,7 +7,7 @@ import {OFF_CPU_REASONS, kindNamed, reasonOf} from "./kinds.js";
 import {cutName} from "./names.js";
 import {placesThatPass} from "./tree.js";
 import {faintTextOn, makeTextWidth, mixColours, placeTip, prepareCanvas, textOn} from "./draw.js";
-import {DEFAULTS, formatRange, parseRange} from "./state.js";
+import {DEFAULTS, PLACE_KEYS, formatRange, parseRange} from "./state.js";
 import {SPAN_LAUNCH, operationsOf} from "./timeline.js";
 import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep} from "./spans.js";
 import {busyColumns} from "./busy.js";
@@ -147,13 +147,13 @@ export function makeTimelineView(app) {
 		wanted = new Map();
 		wanted.rows = rows;
 		const passes = placesThatPass(app.profile, app.state),
-			isFiltered = passes.includes(0);
+			isFiltered = PLACE_KEYS.some(key => app.state[key] !== "");
 
 		if (!app.matches && !isFiltered) return;
 		for (const {lane} of rows) {
 			if (!lane || lane.track.type === "idle" || wanted.has(lane.store)) continue;
 			const {store} = lane,
-				isHere = i => !isFiltered || !store.place || passes[store.place[i] < 0 ? places.count : store.place[i]] === 1;
+				isHere = i => !isFiltered || !store.place || passes(store.place[i]);
 			wanted.set(
 				store,
 				countWanted(store, i => (!app.matches || app.matches[store.frameAt(i)] === 1) && isHere(i)),

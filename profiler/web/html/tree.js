@@ -2,6 +2,7 @@
 // Stacks as a tree, and its sums under a filter. Trees may be 100,000 frames deep: nothing here
 // recurses. A node's number is above its parent's.
 import {ROW_KINDS} from "./data.js";
+import {PLACE_KEYS} from "./state.js";
 
 // Lists the children of each node, as a range in one list.
 export function makeTree(stacks) {
@@ -31,31 +32,40 @@ export function deviceLabels(profile) {
 	);
 }
 
-// Tells for each place whether it passes the filter {process, thread, device, stream}: texts, ""
-// for all. The last entry is for unknown places.
+// Returns a function that tells whether a place, -1 for an unknown one, passes the filter {process, thread, device, stream}: texts,
+// "" for all.
 export function placesThatPass(profile, filter) {
-	const {places} = profile;
-	const labels = deviceLabels(profile);
-	const passes = new Uint8Array(places.count + 1);
+	const {count, process, thread, stream} = profile.places,
+		labels = deviceLabels(profile),
+		passes = Array.from(
+			{length: count},
+			(_, i) =>
+				["", String(process[i])].includes(filter.process) &&
+				["", `${process[i]}.${thread[i]}`].includes(filter.thread) &&
+				["", labels[i]].includes(filter.device) &&
+				["", String(stream[i])].includes(filter.stream),
+		),
+		isAll = PLACE_KEYS.every(key => filter[key] === "");
 
-	for (let i = 0; i < places.count; i++)
-		passes[i] =
-			["", String(places.process[i])].includes(filter.process) &&
-			["", `${places.process[i]}.${places.thread[i]}`].includes(filter.thread) &&
-			["", labels[i]].includes(filter.device) &&
-			["", String(places.stream[i])].includes(filter.stream);
-	passes[places.count] = filter.process + filter.thread + filter.device + filter.stream === "";
-	return passes;
+	return place => (place < 0 ? isAll : passes[place]);
 }
 
 // Tells which rows pass the filter and the list of kinds.
 export function rowsThatPass(profile, filter, kinds) {
-	const {rows, places} = profile;
-	const here = placesThatPass(profile, filter),
-		passes = new Uint8Array(rows.count);
-	for (let i = 0; i < rows.count; i++)
-		passes[i] = kinds.includes(rows.kind[i]) && here[rows.place[i] < 0 ? places.count : rows.place[i]];
+	const {count, kind, place} = profile.rows,
+		isHere = placesThatPass(profile, filter),
+		passes = new Uint8Array(count);
+
+	for (let i = 0; i < count; i++) passes[i] = kinds.includes(kind[i]) && isHere(place[i]);
 	return passes;
+}
+
+// Returns the nodes from the root on to one, without the root.
+export function pathTo(parent, node) {
+	const path = [];
+
+	for (let at = node; at > 0; at = parent[at]) path.push(at);
+	return path.reverse();
 }
 
 // Sums up each node: own and `total` with everything inside it. ns, operations, bytes. Behind the kinds of
