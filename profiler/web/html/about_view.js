@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Shows the run: what was measured, what was lost, and what measuring cost.
-import {make} from "./dom.js";
+import {make, makeTable, makeView} from "./dom.js";
 import {clip, formatBytes, formatCount, formatShare, formatTime, plural} from "./format.js";
 
 const LONGEST_COMMAND = 20000;
 
 function table(rows, name) {
-	return make(
-		"table",
-		{class: name},
-		make(
-			"tbody",
-			{},
-			...rows.map(([label, value]) => make("tr", {}, make("th", {scope: "row", text: label}), make("td", {text: value}))),
-		),
-	);
+	const makeRow = ([label, value]) => make("tr", {}, make("th", {scope: "row", text: label}), make("td", {text: value}));
+	return makeTable({class: name}, null, rows.map(makeRow));
 }
 
 // Tells how many lines of source the file holds: whoever passes the file on passes them on, too.
@@ -33,43 +26,35 @@ const KINDS_OF_TIME = [
 
 export function makeAboutView(app) {
 	const {profile} = app,
-		{facts, losses} = profile,
-		{devices} = profile;
+		{facts, losses, devices} = profile;
 	const get = name => facts.get(name) ?? 0,
 		paragraph = text => make("p", {text}),
 		section = (title, ...parts) => make("section", {}, make("h2", {text: title}), ...parts);
-	// rows of what is not 0: [label, fact, another fact that it is a part of]
-	const rows = (list, format) =>
+	// rows of what is not 0: [label, fact, how it is shown, another fact that it is a part of]
+	const rows = list =>
 		list
-			.filter(([, fact, whole = fact]) => get(fact) > 0 || (whole !== fact && get(whole) > 0))
-			.map(([label, fact, whole]) => [label, format(get(fact), get(whole))]);
-	const element = make("section", {class: "view about", "aria-label": "About this profile", tabindex: "0"});
-	const times = rows(KINDS_OF_TIME, formatTime),
+			.filter(([, fact, , whole = fact]) => get(fact) > 0 || (whole !== fact && get(whole) > 0))
+			.map(([label, fact, format = formatCount, whole]) => [label, format(get(fact), get(whole))]);
+	const element = makeView("about", "About this profile");
+	const times = rows(KINDS_OF_TIME.map(([label, fact]) => [label, fact, formatTime])),
 		isSampled = get("cpu samples") > 0 && get("sample ns") > 0,
 		labels = new Map(); // names of devices by label
 
+	element.tabIndex = 0;
 	for (let i = 0; i < devices.count; i++)
 		if (devices.name[i] || !labels.has(devices.label[i])) labels.set(devices.label[i], devices.name[i]);
-	const counts = [
-		...rows([["CPU samples", "cpu samples"]], formatCount),
-		...(isSampled ? rows([["One CPU sample stands for", "sample ns"]], formatTime) : []),
-		...(isSampled ? rows([["Whole CPU stacks", "whole cpu samples", "cpu samples"]], formatShare) : []),
-		...rows(
-			[
-				["Kernel launches", "kernel launches"],
-				["GPU kernels", "gpu kernels"],
-				["GPU operations with the stack of their launch", "matched"],
-				["Waits", "waits"],
-				["Timed CUDA calls", "timed calls"],
-			],
-			formatCount,
-		),
-		...rows([["Whole launch stacks", "whole launch stacks", "launch stacks"]], formatShare),
-		...rows(
-			[["CUPTI's own sums that match", "equal sums", "sums"]],
-			(part, whole) => `${formatCount(part)} of ${formatCount(whole)}`,
-		),
-	];
+	const counts = rows([
+		["CPU samples", "cpu samples"],
+		["One CPU sample stands for", isSampled && "sample ns", formatTime],
+		["Whole CPU stacks", isSampled && "whole cpu samples", formatShare, isSampled && "cpu samples"],
+		["Kernel launches", "kernel launches"],
+		["GPU kernels", "gpu kernels"],
+		["GPU operations with the stack of their launch", "matched"],
+		["Waits", "waits"],
+		["Timed CUDA calls", "timed calls"],
+		["Whole launch stacks", "whole launch stacks", formatShare, "launch stacks"],
+		["CUPTI's own sums that match", "equal sums", (part, whole) => `${formatCount(part)} of ${formatCount(whole)}`, "sums"],
+	]);
 	const sizes =
 		`${plural(profile.stacks.count - 1, "box", "boxes")}, ${plural(new Set(profile.stacks.frame).size - 1, "frame")}, ` +
 		plural(profile.rows.count, "row");
@@ -109,13 +94,10 @@ export function makeAboutView(app) {
 		section(
 			"Cost of measuring",
 			table([
-				...rows(
-					[
-						["CPU time in the program, apart from CUPTI", "program cpu ns"],
-						["CPU time in the operating system, to take stacks", "kernel cpu ns"],
-					],
-					formatTime,
-				),
+				...rows([
+					["CPU time in the program, apart from CUPTI", "program cpu ns", formatTime],
+					["CPU time in the operating system, to take stacks", "kernel cpu ns", formatTime],
+				]),
 				["CPU time of the profiler, while the command ran", formatTime(get("own cpu ns"))],
 				["Peak memory of the profiler, while the command ran", formatBytes(get("own memory bytes"))],
 			]),

@@ -56,6 +56,17 @@ export function makeTable(values, head, rows) {
 	return make("table", values, head && make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
 }
 
+// Makes a view: "section" with a class of its own.
+export function makeView(name, label, ...parts) {
+	return make("section", {class: `view ${name}`, "aria-label": label}, ...parts);
+}
+
+// Shows a text; what has none is hidden.
+export function setText(element, text) {
+	element.textContent = text;
+	element.hidden = text === "";
+}
+
 // Replaces the children. The focus goes to the button with the text of the one that had it.
 export function refill(element, ...children) {
 	const active = document.activeElement;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Finds the boxes of a tree that are visible, and where.
 
+import {make} from "./dom.js";
 import {KINDS} from "./kinds.js";
 
 export const ROWS_MAX = 400; // levels below the zoomed node
@@ -49,8 +50,25 @@ export function prepareCanvas(canvas, width, height) {
 	return context;
 }
 
-// Places an element beside the pointer, within the window.
-export function placeTip(tip, event) {
+// Fills a rectangle.
+export function fillBox(context, colour, x, y, width, height) {
+	context.fillStyle = colour;
+	context.fillRect(x, y, width, height);
+}
+
+// Draws shares as columns, one pixel each, that stand at `bottom`. Neighbours that are alike are one box.
+export function fillColumns(context, colour, shares, left, bottom, height) {
+	for (let x = 0, end; x < shares.length; x = end) {
+		const tall = shares[x] > 0 ? Math.max(shares[x] * height, 1) : 0;
+		for (end = x + 1; shares[end] === shares[x];) end++;
+		if (tall > 0) fillBox(context, colour, left + x, bottom - tall, end - x, tall);
+	}
+}
+
+// Fills a tip, and places it beside the pointer, within the window.
+export function showTip(tip, event, name, text, ...more) {
+	tip.hidden = false;
+	tip.replaceChildren(make("b", {text: name}), make("span", {text}), ...more);
 	const box = tip.getBoundingClientRect();
 	tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 6))}px`;
 	tip.style.top = `${event.clientY + 20 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 18}px`;

@@ -4,7 +4,7 @@
 import {make, makeButton, makeEntry, makeGroup, refill} from "./dom.js";
 import {cut} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
-import {makeCallees, outermost, pathTo, rankNames} from "./tree.js";
+import {makeCallees, nextOf, outermost, pathTo, rankNames} from "./tree.js";
 import {makeCallers} from "./callers.js";
 import {ancestor} from "./draw.js";
 import {makeGraphPane} from "./graph_pane.js";
@@ -286,10 +286,7 @@ export function makeFlameView(app) {
 			{nodes} = outermost(app.tree, app.weights, app.matches);
 
 		nodes.sort((a, b) => total[b] - total[a] || a - b);
-		const at = nodes.indexOf(nodeOf(app.state.zoom).node),
-			next = at < 0 && step < 0 ? nodes.length - 1 : at + step;
-
-		if (nodes.length > 0) zoomTo("", nodes[(next + nodes.length) % nodes.length]);
+		if (nodes.length > 0) zoomTo("", nextOf(nodes, nodes.indexOf(nodeOf(app.state.zoom).node), step));
 		main.reveal(selection().node);
 	}
 
@@ -345,9 +342,7 @@ export function makeFlameView(app) {
 			ArrowRight: () => beside(1),
 			Enter: () => zoomTo(prefix, node),
 			Escape: zoomOut,
-			Backspace: zoomOut,
 			"+": () => paneOf(prefix).stretch(0.7),
-			"=": () => paneOf(prefix).stretch(0.7),
 			"-": () => paneOf(prefix).stretch(1 / 0.7),
 			i: () => app.set({inverted: app.state.inverted ? "" : "1", zoom: "", pick: "", frame: ""}),
 			o: app.toggleMine,

@@ -27,7 +27,10 @@ export function makeCanvasPane(label, details, drawNow) {
 
 	for (const event of ["focus", "blur"]) canvas.addEventListener(event, draw);
 	element.addEventListener("scroll", draw);
-	return {canvas, sheet, element, tip, draw};
+	// Scrolls to show what is between two heights.
+	const scrollTo = (top, bottom) =>
+		(element.scrollTop = Math.max(Math.min(element.scrollTop, top), bottom - element.clientHeight));
+	return {canvas, sheet, element, tip, draw, scrollTo};
 }
 
 // `on` has, with x in pixels from the canvas's left:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Draws a graph of frames on a canvas, and finds the box under the pointer. The view around it decides
 // what is selected and what is zoomed.
-import {make} from "./dom.js";
+import {getOrMake} from "./data.js";
 import {listenToPointers, makeCanvasPane} from "./gestures.js";
-import {cut, formatShare, plural} from "./format.js";
+import {cut, formatShare, joinTexts, plural} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
 import {cutName, sharedLength} from "./names.js";
 import {
@@ -18,8 +18,8 @@ import {
 	layOut,
 	makeTextWidth,
 	mixColours,
-	placeTip,
 	prepareCanvas,
+	showTip,
 } from "./draw.js";
 
 const ROW = 20,
@@ -30,7 +30,7 @@ const ROW = 20,
 export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	const {frames} = app.profile;
 	const say = `${label}: arrow keys move from box to box, Enter zooms in, Escape zooms out`,
-		{canvas, sheet, element, tip, draw} = makeCanvasPane(say, "details", drawNow);
+		{canvas, sheet, element, tip, draw, scrollTo} = makeCanvasPane(say, "details", drawNow);
 	const context = canvas.getContext("2d");
 	const textWidth = makeTextWidth(context),
 		shared = new Map(); // by the box around
@@ -99,22 +99,14 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	// Tells what is not drawn.
 	function sayBelow({hidden, narrow}) {
 		const outer = graph.depth[top],
-			them = count => (count === 1 ? "it" : "them"),
-			texts = [];
-
-		if (outer > 0) texts.push(`${plural(outer, "frame")} further out: zoom out to see ${them(outer)}`);
-		if (hidden > 0)
-			texts.push(
-				graph.isEndless
-					? "more further in: zoom in to see them"
-					: `${plural(hidden, "level")} further in: zoom in to see ${them(hidden)}`,
-			);
-		if (narrow.count > 0)
-			texts.push(
-				`${plural(narrow.count, "frame")} narrower than ${SMALLEST} pixels: ` +
-					`${app.amount(narrow.part)}, zoom in to see ${them(narrow.count)}`,
-			);
-		return texts.join(" · ");
+			{count} = narrow,
+			zoomIn = of => `zoom in to see ${of === 1 ? "it" : "them"}`,
+			levels = graph.isEndless ? "more" : plural(hidden, "level");
+		return joinTexts([
+			outer > 0 && `${plural(outer, "frame")} further out: zoom out to see ${outer === 1 ? "it" : "them"}`,
+			hidden > 0 && `${levels} further in: ${zoomIn(graph.isEndless ? 2 : hidden)}`,
+			count > 0 && `${plural(count, "frame")} narrower than ${SMALLEST} pixels: ${app.amount(narrow.part)}, ${zoomIn(count)}`,
+		]);
 	}
 
 	const rowTop = row => (isUp() ? height() - (row - skipped() + 1) * ROW : (row - skipped()) * ROW);
@@ -124,11 +116,9 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 
 	// Returns how many characters of its label a box shares with all siblings.
 	function sharedBy(node) {
-		const outer = graph.parent[node];
-		if (node <= 0 || hooks.isClosed(node)) return 0;
-		if (!shared.has(outer))
-			shared.set(outer, sharedLength(Array.from(graph.children(outer), child => app.labels[graph.frame[child]])));
-		return shared.get(outer);
+		const outer = graph.parent[node],
+			labels = () => Array.from(graph.children(outer), child => app.labels[graph.frame[child]]);
+		return node <= 0 || hooks.isClosed(node) ? 0 : getOrMake(shared, outer, () => sharedLength(labels()));
 	}
 
 	function drawBox(box, y, style, on = context) {
@@ -212,24 +202,16 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 
 		if (node !== hover) draw();
 		hover = node;
-		tip.hidden = !(hover > 0);
+		tip.hidden = hover === 0;
 		if (tip.hidden) return;
-		const frame = graph.frame[hover];
-
-		tip.replaceChildren(
-			make("b", {text: cut(frames.shortName[frame] || frames.name[frame], 200)}),
-			make("span", {
-				text: [
-					`${app.amount(graph.total[hover])} · ${formatShare(graph.total[hover], graph.total[0])}`,
-					graph.own[hover] > 0 && graph.own[hover] < graph.total[hover] ? `own ${app.amount(graph.own[hover])}` : "",
-					KINDS[app.kinds[frame]].label,
-				]
-					.filter(text => text !== "")
-					.join(" · "),
-			}),
-			app.difference?.makeTip(graph, hover) ?? "",
-		);
-		placeTip(tip, event);
+		const frame = graph.frame[hover],
+			[total, own] = [graph.total[hover], graph.own[hover]];
+		const text = joinTexts([
+			`${app.amount(total)} · ${formatShare(total, graph.total[0])}`,
+			own > 0 && own < total && `own ${app.amount(own)}`,
+			KINDS[app.kinds[frame]].label,
+		]);
+		showTip(tip, event, cut(frames.shortName[frame] || frames.name[frame], 200), text, app.difference?.makeTip(graph, hover) ?? "");
 	}
 
 	function stretch(factor, x = element.clientWidth / 2) {
@@ -282,8 +264,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 		},
 		reveal(node) {
 			const y = rowTop(graph.depth[node] - graph.depth[top]);
-			if (y < element.scrollTop) element.scrollTop = y;
-			else if (y + ROW > element.scrollTop + element.clientHeight) element.scrollTop = y + ROW - element.clientHeight;
+			scrollTo(y, y + ROW);
 		},
 		// Returns true if the level of a node is drawn.
 		reaches: node => graph.depth[node] < graph.depth[zoom] + ROWS_MAX,

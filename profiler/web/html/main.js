@@ -501,12 +501,13 @@ function startApp(profile) {
 		// a focused button keeps its keys
 		if (target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key)) return;
 		const view = Object.keys(views)[Number(event.key) - 1],
-			actions = views[app.state.view].keys?.(event) ?? {};
+			actions = views[app.state.view].keys?.(event) ?? {},
+			action = {"=": "+", Backspace: "Escape"}[event.key] ?? event.key;
 
 		if (event.key === "/") byId("search").focus();
 		else if (event.key === "?") showHelp();
 		else if (/^[1-9]$/.test(event.key) && view) app.set({view});
-		else if (Object.hasOwn(actions, event.key)) actions[event.key]();
+		else if (Object.hasOwn(actions, action)) actions[action]();
 		else return;
 		event.preventDefault();
 	}

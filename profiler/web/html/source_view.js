@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Shows the source of kernels, with the time and the stall reasons of each line beside it.
-import {make, makeChoice, makeEntry, makeSwatch, refill} from "./dom.js";
-import {placeTip} from "./draw.js";
-import {clip, formatShare, formatTime} from "./format.js";
+import {make, makeChoice, makeEntry, makeSelect, makeSwatch, makeTable, makeView, refill, setText} from "./dom.js";
+import {showTip} from "./draw.js";
+import {clip, formatShare, formatTime, joinTexts} from "./format.js";
 import {isKind} from "./kinds.js";
+import {nextOf} from "./tree.js";
 import {SOURCE_STATES, byTime, listLines, reasonText, sumLines, sumReasons} from "./source.js";
 
-// For light and dark: an instruction was issued; then reasons, the longest first; then the
-// others.
+// For light and dark: an instruction was issued; then reasons, the longest first; then the others.
 const SELECTED = ["#4c9a5f", "#5fae73"];
 const REASONS = [
 	["#d8562c", "#e0673d"],
@@ -24,19 +24,16 @@ const KERNEL_LENGTH = 90,
 export function makeSourceView(app) {
 	const {profile} = app,
 		{frames} = profile;
-	const select = make("select", {
-		"aria-label": "Kernel",
-		on: {change: event => app.set({kernel: event.target.value, file: "", line: ""})},
-	});
+	const select = makeSelect("Kernel", [], kernel => app.set({kernel, file: "", line: ""}));
 	const legend = make("ul", {class: "legend", "aria-label": "Stall reasons"});
 	const files = make("div", {class: "group", role: "group", "aria-label": "Files"});
 	const about = make("p", {class: "about-file"});
 	const note = make("p", {class: "about-file warn", hidden: true});
 	const area = make("div", {class: "source-text", tabindex: "0", role: "region", "aria-label": "Source"});
 	const tip = make("div", {class: "tip", hidden: true});
-	const element = make(
-		"section",
-		{class: "view source", "aria-label": "Source"},
+	const element = makeView(
+		"source",
+		"Source",
 		make("div", {class: "flame-tools"}, select, legend),
 		make("div", {class: "table-tabs"}, files),
 		about,
@@ -44,6 +41,8 @@ export function makeSourceView(app) {
 		area,
 		tip,
 	);
+	const sayReason = frame => reasonText(frames.name[frame]);
+	const isSelected = frame => sayReason(frame) === "selected";
 	const sources = new Map(profile.sources.map(source => [source.file, source]));
 	// by the whole run, so that reasons keep their colours
 	const everything = sumLines(profile, profile.stacks, app.kinds, new Uint8Array(profile.rows.count).fill(1));
@@ -56,39 +55,30 @@ export function makeSourceView(app) {
 		shownKey = "",
 		hottest = []; // rows with samples, the longest time first
 
-	function isSelected(frame) {
-		return reasonText(frames.name[frame]) === "selected";
-	}
-
-	function isOther(frame) {
-		return !isSelected(frame) && ranked.indexOf(frame) >= REASONS.length;
-	}
+	const isOther = frame => !isSelected(frame) && ranked.indexOf(frame) >= REASONS.length;
 
 	function colourOf(frame) {
 		const pair = isSelected(frame) ? SELECTED : (REASONS[ranked.indexOf(frame)] ?? OTHERS);
 		return pair[+app.isDark()];
 	}
 
-	// Orders reasons as in the legend, the most frequent first, and those without a colour
-	// last.
+	// Orders reasons as in the legend, the most frequent first, and those without a colour last.
 	function inOrder(reasons) {
 		const rank = frame => (isSelected(frame) ? -1 : ranked.indexOf(frame));
 		return [...reasons].sort(([a], [b]) => rank(a) - rank(b));
 	}
 
-	function hasSource(frame) {
-		return (everything.get(frame)?.files.size ?? 0) > 0;
-	}
+	const hasSource = frame => (everything.get(frame)?.files.size ?? 0) > 0;
 
 	// ---- choices ----
 
 	function chosen() {
-		const {state} = app;
-		const list = byTime([...kernels.values()].filter(({stalls}) => stalls > 0));
-		const wanted = /^\d+$/.test(state.kernel) ? Number(state.kernel) : -1;
-		const kernel = list.find(({frame}) => frame === wanted) ?? list[0] ?? null;
-		const fileList = kernel ? byTime(kernel.files.values()) : [];
-		return {list, kernel, fileList, file: fileList.find(({file}) => file === state.file) ?? fileList[0] ?? null};
+		const {state} = app,
+			list = byTime([...kernels.values()].filter(({stalls}) => stalls > 0)),
+			kernel = list.find(({frame}) => String(frame) === state.kernel) ?? list[0] ?? null,
+			fileList = kernel ? byTime(kernel.files.values()) : [],
+			file = fileList.find(({file}) => file === state.file) ?? fileList[0] ?? null;
+		return {list, kernel, fileList, file};
 	}
 
 	const kernelName = frame => clip(frames.shortName[frame] || frames.name[frame], KERNEL_LENGTH);
@@ -98,101 +88,77 @@ export function makeSourceView(app) {
 		const whole = list.reduce((sum, {ns}) => sum + ns, 0);
 
 		select.replaceChildren(
-			...list.map(({frame, ns}) =>
-				make("option", {
-					value: String(frame),
-					text: `${kernelName(frame)} · ${formatTime(ns)} (${formatShare(ns, whole)})`,
-				}),
-			),
+			...list.map(({frame, ns}) => {
+				const text = `${kernelName(frame)} · ${formatTime(ns)} (${formatShare(ns, whole)})`;
+				return make("option", {value: String(frame), text});
+			}),
 		);
 		select.hidden = list.length === 0;
 		if (kernel) select.value = String(kernel.frame);
-		refill(
-			files,
-			...makeChoice(
-				fileList.map(({file, ns}) => [file, `${baseName(file)} · ${formatShare(ns, kernel.ns)}`, clip(file, 1000)]),
-				file?.file,
-				file => app.set({file, line: ""}),
-			),
-		);
+		const choices = fileList.map(({file, ns}) => [file, `${baseName(file)} · ${formatShare(ns, kernel.ns)}`, clip(file, 1000)]);
+
+		refill(files, ...makeChoice(choices, file?.file, file => app.set({file, line: ""})));
 		files.parentElement.hidden = fileList.length < 2;
 	}
 
 	function fillLegend(kernel) {
-		const reasons = kernel ? sumReasons(placesIn(kernel)) : [];
-		const entry = (colour, label, ns, title) => makeEntry(colour, `${label} ${formatShare(ns, kernel.ns)}`, title);
-		const others = reasons.filter(([frame]) => isOther(frame));
-
-		legend.replaceChildren(
-			...inOrder(reasons.filter(([frame]) => !isOther(frame))).map(([frame, ns]) =>
-				entry(colourOf(frame), reasonText(frames.name[frame]), ns),
-			),
+		const reasons = kernel ? sumReasons(placesIn(kernel)) : [],
+			others = reasons.filter(([frame]) => isOther(frame)),
+			names = others.map(([frame]) => sayReason(frame)),
+			entry = (colour, label, ns, title) => makeEntry(colour, `${label} ${formatShare(ns, kernel.ns)}`, title);
+		const entries = inOrder(reasons.filter(([frame]) => !isOther(frame))).map(([frame, ns]) =>
+			entry(colourOf(frame), sayReason(frame), ns),
 		);
-		if (others.length > 0)
-			legend.append(
-				entry(
-					OTHERS[+app.isDark()],
-					others.length > 1 ? "others" : reasonText(frames.name[others[0][0]]),
-					others.reduce((sum, [, ns]) => sum + ns, 0),
-					others.map(([frame]) => reasonText(frames.name[frame])).join(", "),
-				),
-			);
+
+		if (others.length > 0) {
+			const ns = others.reduce((sum, [, part]) => sum + part, 0);
+			entries.push(entry(OTHERS[+app.isDark()], others.length > 1 ? "others" : names[0], ns, names.join(", ")));
+		}
+		legend.replaceChildren(...entries);
 	}
 
 	function fillAbout({kernel, file}) {
 		const source = file && sources.get(file.file),
-			parts = [];
+			shareOf = ({ns}) => formatShare(ns, kernel.ns),
+			isWhole = source?.state === 0;
 
-		if (file)
-			parts.push(`${clip(file.file, 1000)}: ${formatTime(file.ns)}, ${formatShare(file.ns, kernel.ns)} of the kernel’s time`);
-		if (kernel && kernel.unplaced.ns > 0) parts.push(`${formatShare(kernel.unplaced.ns, kernel.ns)} has no line`);
-		about.textContent = parts.join(" · ");
-		about.hidden = parts.length === 0;
-		note.textContent =
-			source?.state === 0
-				? "The source has changed since the program was built or run: lines may differ from those measured."
-				: `The source ${SOURCE_STATES[source?.state ?? 1] ?? SOURCE_STATES[1]}: these are lines alone.`;
-		note.hidden = !file || (source?.state === 0 && !source.hasChanged);
+		setText(about, joinTexts([
+			file && `${clip(file.file, 1000)}: ${formatTime(file.ns)}, ${shareOf(file)} of the kernel’s time`,
+			kernel?.unplaced.ns > 0 && `${shareOf(kernel.unplaced)} has no line`,
+		]));
+		if (!file || (isWhole && !source.hasChanged)) setText(note, "");
+		else if (isWhole)
+			setText(note, "The source has changed since the program was built or run: lines may differ from those measured.");
+		else setText(note, `The source ${SOURCE_STATES[source?.state ?? 1] ?? SOURCE_STATES[1]}: these are lines alone.`);
 	}
 
 	// ---- the lines ----
 
 	function describe(place, kernel) {
-		const reasons = [...place.reasons].sort(([, a], [, b]) => b - a);
-		return {
-			head: `${formatTime(place.ns)} · ${formatShare(place.ns, kernel.ns)} of the kernel’s time`,
-			reasons: reasons.map(([frame, ns]) => [frame, `${reasonText(frames.name[frame])} ${formatShare(ns, place.ns)}`]),
-		};
+		const texts = byTime(Array.from(place.reasons, ([frame, ns]) => ({frame, ns}))).map(({frame, ns}) => [
+			frame,
+			`${sayReason(frame)} ${formatShare(ns, place.ns)}`,
+		]);
+		return {head: `${formatTime(place.ns)} · ${formatShare(place.ns, kernel.ns)} of the kernel’s time`, reasons: texts};
 	}
 
-	function showTip(place, kernel, event) {
-		const {head, reasons} = describe(place, kernel);
-
-		tip.hidden = false;
-		tip.replaceChildren(
-			make("b", {text: `Line ${place.line}`}),
-			make("span", {text: head}),
-			...reasons.slice(0, TIP_REASONS).map(([frame, text]) => make("div", {}, makeSwatch(colourOf(frame)), text)),
-		);
-		if (reasons.length > TIP_REASONS) tip.append(make("div", {text: `and ${reasons.length - TIP_REASONS} more`}));
-		placeTip(tip, event);
+	function tell(place, kernel, event) {
+		const {head, reasons} = describe(place, kernel),
+			shown = reasons.slice(0, TIP_REASONS).map(([frame, text]) => make("div", {}, makeSwatch(colourOf(frame)), text)),
+			more = reasons.length > TIP_REASONS ? `and ${reasons.length - TIP_REASONS} more` : "";
+		showTip(tip, event, `Line ${place.line}`, head, ...shown, more);
 	}
 
 	function makeBar(place, kernel, longest) {
-		const {head, reasons} = describe(place, kernel);
-		const label = `${head}: ${reasons.map(([, text]) => text).join(", ")}`;
-
-		return make(
-			"div",
-			{class: "reasons", role: "img", "aria-label": label, style: {width: `${(100 * place.ns) / longest}%`}},
-			...inOrder(place.reasons).map(([frame, ns]) =>
-				make("b", {style: {flexGrow: String(ns / place.ns), background: colourOf(frame)}}),
-			),
-		);
+		const {head, reasons} = describe(place, kernel),
+			label = `${head}: ${reasons.map(([, text]) => text).join(", ")}`,
+			makePart = ([frame, ns]) => make("b", {style: {flexGrow: String(ns / place.ns), background: colourOf(frame)}}),
+			style = {width: `${(100 * place.ns) / longest}%`};
+		return make("div", {class: "reasons", role: "img", "aria-label": label, style}, ...inOrder(place.reasons).map(makePart));
 	}
 
 	function makeLine({line, text, place}, kernel, longest) {
-		const show = event => showTip(place, kernel, event);
+		const show = event => tell(place, kernel, event);
 		const focus = () => {
 			const {left, top} = row.getBoundingClientRect();
 			if (row.matches(":focus-visible")) show({clientX: left + 90, clientY: top});
@@ -210,9 +176,7 @@ export function makeSourceView(app) {
 		return row;
 	}
 
-	function hideTip() {
-		tip.hidden = true;
-	}
+	const hideTip = () => (tip.hidden = true);
 
 	function fillLines({kernel, file}) {
 		const lines = file ? listLines(file, sources.get(file.file)) : [];
@@ -228,7 +192,7 @@ export function makeSourceView(app) {
 		hottest = byTime(measured);
 		area.replaceChildren(
 			rows.length > 0
-				? make("table", {}, make("caption", {hidden: true, text: "Source"}), make("tbody", {}, ...rows))
+				? makeTable({"aria-label": "Source"}, null, rows)
 				: make("p", {class: "message", text: whyNothing(kernel)}),
 		);
 	}
@@ -241,9 +205,7 @@ export function makeSourceView(app) {
 			: "No time of kernels with samples passes the filter.";
 	}
 
-	function scrollTo(row) {
-		area.scrollTop = Math.max(row.offsetTop - area.clientHeight / 2, 0);
-	}
+	const scrollTo = row => (area.scrollTop = row.offsetTop - area.clientHeight / 2);
 
 	// ---- view ----
 
@@ -268,16 +230,14 @@ export function makeSourceView(app) {
 	// Goes to the line that is next by time.
 	function goTo(step) {
 		const at = hottest.findIndex(({row}) => row === document.activeElement),
-			next = at < 0 && step < 0 ? hottest.length - 1 : at + step,
-			{row} = hottest[(next + hottest.length) % hottest.length];
+			{row} = nextOf(hottest, at, step);
 		scrollTo(row);
 		row.focus({preventScroll: true});
 	}
 
 	const keys = () => (hottest.length > 0 ? {n: () => goTo(1), N: () => goTo(-1)} : {});
 
-	// Returns the link from a frame, with the frames around it, to its source; null if there
-	// is none.
+	// Returns the link from a frame, with the frames around it, to its source; null if there is none.
 	function linkFrom(path) {
 		const kernel = path.find(frame => isKind(app.kinds[frame], "gpu")),
 			place = path.find(frame => isKind(app.kinds[frame], "device") && frames.line[frame] > 0);

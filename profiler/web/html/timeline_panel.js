@@ -118,7 +118,7 @@ export function makeTimelinePanel(app, element, view) {
 
 		fillPanel(
 			element,
-			makeSwatch(view.colourIn(lane, i).fill, kind?.label),
+			makeSwatch(view.colourIn(lane, i), kind?.label),
 			frame < 0 ? "[stack not captured]" : clip(frames.name[frame], 2000),
 			[
 				(store.stack && WHAT[store.kind[i]]) || kind?.label,

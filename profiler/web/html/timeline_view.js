@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Shows the timeline: what ran when, from the whole run down to single kernels.
-import {make, makeEntry, refill} from "./dom.js";
+import {make, makeEntry, makeView, refill, setText} from "./dom.js";
 import {listenToPointers, makeCanvasPane} from "./gestures.js";
-import {clip, formatCount, formatTime, plural} from "./format.js";
+import {clip, formatCount, formatTime, joinTexts, plural} from "./format.js";
 import {OFF_CPU_REASONS, kindNamed, reasonOf} from "./kinds.js";
 import {cutName} from "./names.js";
 import {placesThatPass} from "./tree.js";
-import {faintTextOn, makeTextWidth, mixColours, placeTip, prepareCanvas, textOn} from "./draw.js";
+import {faintTextOn, fillBox, fillColumns, makeTextWidth, mixColours, prepareCanvas, showTip, textOn} from "./draw.js";
 import {DEFAULTS, PLACE_KEYS, formatRange, parseRange} from "./state.js";
 import {SPAN_LAUNCH, operationsOf} from "./timeline.js";
-import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep} from "./spans.js";
+import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep, timesOf} from "./spans.js";
 import {busyColumns} from "./busy.js";
 import {GROUP, LANE, makeTimelineRows} from "./timeline_rows.js";
 import {makeTimelinePanel} from "./timeline_panel.js";
@@ -24,26 +24,16 @@ const TICK_ROOM = 120,
 	ADDRESS_MS = 300; // the address follows when moving pauses
 
 export function makeTimelineView(app) {
-	const {places, steps} = app.profile,
+	const {steps} = app.profile,
 		lister = makeTimelineRows(app);
 	const head = make("canvas", {class: "head", "aria-hidden": "true"});
 	const say = "Timeline: arrow keys move from span to span, w and s zoom, a and d move, m selects time",
-		{canvas, sheet, element: scroller, tip, draw} = makeCanvasPane(say, "span-details", drawNow);
+		{canvas, sheet, element: scroller, tip, draw, scrollTo} = makeCanvasPane(say, "span-details", drawNow);
 	const legend = make("ul", {class: "legend", "aria-label": "Why threads are off the CPU", hidden: true});
 	const note = make("p", {class: "deeper", hidden: true});
 	const details = make("div", {class: "details", id: "span-details", "aria-live": "polite"});
 	const message = make("p", {class: "message", hidden: true});
-	const element = make(
-		"section",
-		{class: "view timeline", "aria-label": "Timeline"},
-		head,
-		scroller,
-		message,
-		legend,
-		note,
-		details,
-		tip,
-	);
+	const element = makeView("timeline", "Timeline", head, scroller, message, legend, note, details, tip);
 	const textWidth = makeTextWidth(canvas.getContext("2d"));
 	const reasons = new Map(); // by stack
 	let timeline = null,
@@ -55,12 +45,14 @@ export function makeTimelineView(app) {
 		to = 1,
 		shownWindow = null;
 	let cursor = null, // {lane, i}
-		hover = null;
+		hover = null,
+		tipTexts = null;
 	let choosing = null; // the time that is being selected: [a, b]
 	let addressTimer = 0;
 	let overview = null,
 		look = null; // the page's colours
 
+	const isSame = (one, other) => one?.i === other?.i && one?.lane === other?.lane;
 	const isNarrow = () => scroller.clientWidth < 640;
 	const labelWidth = () => (isNarrow() ? 108 : 196);
 	const plotWidth = () => Math.max(scroller.clientWidth - labelWidth(), 1);
@@ -70,18 +62,14 @@ export function makeTimelineView(app) {
 	// ---- lanes ----
 
 	function update() {
-		const isNew = timeline !== app.timeline;
+		const isNew = timeline !== app.timeline,
+			isMissing = !app.timeline || app.timeline.spans.count === 0;
 
-		timeline = app.timeline;
-		const isMissing = !timeline || timeline.spans.count === 0;
-
+		({timeline} = app);
 		for (const part of [head, scroller, details]) part.hidden = isMissing;
-		message.hidden = !isMissing;
-		message.textContent = whyNone();
-		if (isMissing) {
-			sayNote();
-			return;
-		}
+		setText(message, isMissing ? whyNone() : "");
+		setText(note, sayMissing());
+		if (isMissing) return;
 		if (isNew) {
 			overview = null;
 			from = timeline.from;
@@ -97,7 +85,6 @@ export function makeTimelineView(app) {
 		listRows();
 		chooseWanted();
 		takeCursor();
-		sayNote();
 		showDetails();
 		draw();
 	}
@@ -109,20 +96,15 @@ export function makeTimelineView(app) {
 		return "The timeline is empty: nothing was recorded.";
 	}
 
-	function sayNote() {
-		const texts = [];
-
-		if (timeline && timeline.lost > 0 && timeline.spans.count > 0)
-			texts.push(`${plural(timeline.lost, "event is", "events are")} missing here: ${clip(timeline.reason, 200)}`);
-		if (timeline && timeline.outside > 0)
-			texts.push(`${plural(timeline.outside, "event was", "events were")} outside of the run: not shown`);
-		if (timeline && timeline.summed > 0)
-			texts.push(
-				`${plural(timeline.summed, "short event is", "short events are")} shown as sums of ` +
+	function sayMissing() {
+		const {lost, reason, outside, summed, spans} = timeline ?? {};
+		return joinTexts([
+			lost > 0 && spans.count > 0 && `${plural(lost, "event is", "events are")} missing here: ${clip(reason, 200)}`,
+			outside > 0 && `${plural(outside, "event was", "events were")} outside of the run: not shown`,
+			summed > 0 &&
+				`${plural(summed, "short event is", "short events are")} shown as sums of ` +
 					"neighbours: their times add up, but each one's place is not known",
-			);
-		note.textContent = texts.join(" · ");
-		note.hidden = texts.length === 0;
+		]);
 	}
 
 	function listRows() {
@@ -191,19 +173,11 @@ export function makeTimelineView(app) {
 
 	function readLook() {
 		const css = getComputedStyle(document.documentElement),
-			get = name => css.getPropertyValue(name).trim();
-
-		return {
-			text: get("--text"),
-			faint: get("--faint"),
-			line: get("--line"),
-			raised: get("--raised"),
-			page: get("--page"),
-			strong: get("--strong"),
-			outline: app.isDark() ? "#ffffff" : "#111111",
-			veil: app.isDark() ? "rgb(22 22 24 / 62%)" : "rgb(255 255 255 / 66%)",
-			grid: app.isDark() ? "rgb(255 255 255 / 7%)" : "rgb(0 0 0 / 6%)",
-		};
+			[outline, veil, grid] = app.isDark()
+				? ["#ffffff", "rgb(22 22 24 / 62%)", "rgb(255 255 255 / 7%)"]
+				: ["#111111", "rgb(255 255 255 / 66%)", "rgb(0 0 0 / 6%)"],
+			names = ["text", "faint", "line", "raised", "page", "strong"];
+		return {outline, veil, grid, ...Object.fromEntries(names.map(name => [name, css.getPropertyValue(`--${name}`).trim()]))};
 	}
 
 	// Returns why a thread is off the CPU.
@@ -214,12 +188,10 @@ export function makeTimelineView(app) {
 	}
 
 	// Waits have the colour of waits, not that of their call; times off the CPU that of the reason.
-	const colourIn = ({track, store}, i) =>
-		track.type === "waits"
-			? {fill: app.colour(kindNamed("wait"))}
-			: track.type === "off"
-				? {fill: app.colour(reasonAt(i))}
-				: app.colours.of(store.frameAt(i));
+	function colourIn({track, store}, i) {
+		if (track.type === "waits") return app.colour(kindNamed("wait"));
+		return track.type === "off" ? app.colour(reasonAt(i)) : app.colours.of(store.frameAt(i)).fill;
+	}
 
 	function fillLegend() {
 		const present = new Set();
@@ -236,21 +208,15 @@ export function makeTimelineView(app) {
 
 	const nameOfFrame = frame => (frame < 0 ? "[stack not captured]" : app.labels[frame].replace(/^\[GPU_Kernel\](?=.)/, ""));
 
+	// Returns how many events a span is of, if not of one.
+	const countOf = ({stack, number}, i) => (stack && number[i] > 1 ? `${formatCount(number[i])} × ` : "");
+
 	// Draws how much of each pixel's time a GPU was busy.
 	function drawBusy(context, {measure, height}, y) {
 		const left = labelWidth(),
-			box = height - 4;
-
-		context.fillStyle = look.raised;
-		context.fillRect(left, y, plotWidth(), box);
-		context.fillStyle = app.colour(kindNamed("gpu"));
-		const columns = busyColumns(measure, from, to, Math.floor(plotWidth()));
-
-		for (let x = 0, end; x < columns.length; x = end) {
-			const high = columns[x] > 0 ? Math.max(columns[x] * box, 1) : 0;
-			for (end = x + 1; columns[end] === columns[x];) end++;
-			if (high > 0) context.fillRect(left + x, y + box - high, end - x, high);
-		}
+			columns = busyColumns(measure, from, to, Math.floor(plotWidth()));
+		fillBox(context, look.raised, left, y, plotWidth(), height - 4);
+		fillColumns(context, app.colour(kindNamed("gpu")), columns, left, y + height - 4, height - 4);
 	}
 
 	function drawLane(context, lane, y) {
@@ -265,15 +231,12 @@ export function makeTimelineView(app) {
 		const flush = () => {
 			if (runEnd <= runX) return;
 			context.globalAlpha = runAlpha;
-			context.fillStyle = runColour;
-			context.fillRect(runX, y, runEnd - runX, box);
+			fillBox(context, runColour, runX, y, runEnd - runX, box);
 			runEnd = runX = -1;
 		};
 
 		layOutLane(lane, from, to, plotWidth(), (x, width, first, end, share) => {
-			const middle = end - first > 1 ? (first + end) >> 1 : first,
-				frame = store.frameAt(middle),
-				colour = colourIn(lane, middle),
+			const colour = colourIn(lane, end - first > 1 ? (first + end) >> 1 : first),
 				isBright = isWanted(store, first, end);
 			// density as opacity, in eight steps
 			const alpha = (isBright ? 1 : 0.22) * (0.3 + 0.7 * (Math.ceil(share * 8) / 8));
@@ -282,26 +245,21 @@ export function makeTimelineView(app) {
 			if (end - first > 1 || width < 8) {
 				const right = at + (width > 3 ? width - 0.5 : width);
 
-				if (colour.fill === runColour && alpha === runAlpha && at <= runEnd + 0.01 && width <= 3) {
+				if (colour === runColour && alpha === runAlpha && at <= runEnd + 0.01 && width <= 3) {
 					runEnd = Math.max(runEnd, right);
 					return;
 				}
 				flush();
-				[runX, runEnd, runColour, runAlpha] = [at, right, colour.fill, alpha];
+				[runX, runEnd, runColour, runAlpha] = [at, right, colour, alpha];
 				return;
 			}
 			flush();
-			const fill = mixColours(colour.fill, look.page, alpha);
+			const fill = mixColours(colour, look.page, alpha);
 
 			context.globalAlpha = 1;
-			context.fillStyle = fill;
-			context.fillRect(at, y, width - 1, box);
+			fillBox(context, fill, at, y, width - 1, box);
 			if (width < 22) return;
-			const name =
-				store.stack && store.number[first] > 1
-					? `${formatCount(store.number[first])} × ${nameOfFrame(frame)}`
-					: nameOfFrame(frame);
-			const label = cutName(name, text => textWidth(text) <= width - 9);
+			const label = cutName(countOf(store, first) + nameOfFrame(store.frameAt(first)), text => textWidth(text) <= width - 9);
 
 			if (!label) return;
 			context.fillStyle = isBright ? textOn(fill) : faintTextOn(fill);
@@ -313,63 +271,56 @@ export function makeTimelineView(app) {
 
 	const rowsWithin = (top, bottom) => {
 		const first = firstWhere(0, rows.length, i => rows[i].y + rows[i].height > top);
-		return rows.slice(
-			first,
-			firstWhere(first, rows.length, i => rows[i].y >= bottom),
-		);
+		return rows.slice(first, firstWhere(first, rows.length, i => rows[i].y >= bottom));
 	};
 	const yOf = lane => {
 		const row = listed.rowOf.get(lane);
 		return row ? row.y - scroller.scrollTop : -1e4;
 	};
 
-	function outlineSpan(context, {lane, i}, colour, thickness) {
-		const {store} = lane,
-			y = yOf(lane),
-			left = Math.max(xOf(store.start[i]), labelWidth() - 4),
-			right = Math.min(xOf(store.start[i] + store.duration[i]), scroller.clientWidth + 4);
-		context.strokeStyle = colour;
+	function outlineSpan(context, span, thickness) {
+		const [start, stop] = timesOf(span).map(xOf),
+			left = Math.max(start, labelWidth() - 4),
+			width = Math.max(Math.min(stop, scroller.clientWidth + 4) - left, 2);
+		context.strokeStyle = look.outline;
 		context.lineWidth = thickness;
-		context.strokeRect(left - 0.5, y - 0.5, Math.max(right - left, 2), listed.rowOf.get(lane)?.height - 1 || 0);
+		context.strokeRect(left - 0.5, yOf(span.lane) - 0.5, width, listed.rowOf.get(span.lane)?.height - 1 || 0);
 	}
 
 	// Draws arrows from a launch to its operations.
 	function drawFlows(context, span) {
 		if (!span || span.lane.store !== timeline.spans) return;
 		const {spans} = timeline,
-			launch = spans.kind[span.i] === SPAN_LAUNCH ? span.i : timeline.launch[span.i];
-
-		if (!(launch >= 0)) return;
-		const lane = laneOf(launch);
-		const list = spans.kind[span.i] === SPAN_LAUNCH ? operationsOf(timeline, launch, FLOWS) : [span.i];
+			isLaunch = spans.kind[span.i] === SPAN_LAUNCH,
+			launch = isLaunch ? span.i : timeline.launch[span.i],
+			lane = launch >= 0 && laneOf(launch);
 
 		if (!lane) return;
 		const x = xOf(spans.start[launch] + spans.duration[launch]),
 			y = yOf(lane) + LANE / 2;
+		const dot = (...at) => {
+			context.beginPath();
+			context.arc(...at, 2.5, 0, 7);
+			context.fill();
+		};
 
-		context.strokeStyle = look.strong;
-		context.fillStyle = look.strong;
+		context.strokeStyle = context.fillStyle = look.strong;
 		context.lineWidth = 1.5;
-		for (const operation of list) {
-			const target = operation === span.i ? span.lane : laneOf(operation);
+		for (const operation of isLaunch ? operationsOf(timeline, launch, FLOWS) : [span.i]) {
+			const target = operation === span.i ? span.lane : laneOf(operation),
+				endX = xOf(spans.start[operation]),
+				bend = Math.max(-4e4, Math.min((endX - x) / 2, 4e4));
 
-			if (!target) continue;
-			const endX = xOf(spans.start[operation]),
-				endY = yOf(target) + (yOf(target) < y ? LANE - 2 : 0);
-			const bend = Math.max(-4e4, Math.min((endX - x) / 2, 4e4));
+			if (!target || Math.abs(endX) > 1e6 || Math.abs(x) > 1e6) continue;
+			const endY = yOf(target) + (yOf(target) < y ? LANE - 2 : 0);
 
-			if (Math.abs(endX) > 1e6 || Math.abs(x) > 1e6) continue;
 			context.beginPath();
 			context.moveTo(x, y);
 			context.bezierCurveTo(x + bend, y, endX - bend, endY, endX, endY);
 			context.stroke();
-			context.beginPath();
-			context.arc(endX, endY, 2.5, 0, 7);
-			context.fill();
+			dot(endX, endY);
 		}
-		context.beginPath();
-		context.arc(x, y, 2.5, 0, 7);
-		context.fill();
+		dot(x, y);
 	}
 
 	function drawTimeOutside(context, width, bottom) {
@@ -380,8 +331,7 @@ export function makeTimelineView(app) {
 			a = Math.max(left, Math.min(xOf(range[0]), width)),
 			b = Math.max(left, Math.min(xOf(range[1]), width));
 
-		context.fillStyle = look.veil;
-		context.fillRect(left, 0, a - left, bottom);
+		fillBox(context, look.veil, left, 0, a - left, bottom);
 		context.fillRect(b, 0, width - b, bottom);
 		context.fillStyle = look.strong;
 		for (const x of [a, b]) if (x > left && x < width) context.fillRect(x - 0.5, 0, 1, bottom);
@@ -430,8 +380,8 @@ export function makeTimelineView(app) {
 		drawSteps(context, 0, visible);
 		drawTimeOutside(context, width, visible);
 		drawFlows(context, cursor);
-		if (cursor) outlineSpan(context, cursor, look.outline, 2);
-		if (hover && (hover.i !== cursor?.i || hover.lane !== cursor.lane)) outlineSpan(context, hover, look.outline, 1);
+		if (cursor) outlineSpan(context, cursor, 2);
+		if (hover && !isSame(hover, cursor)) outlineSpan(context, hover, 1);
 		context.restore();
 		drawLabels(context, shown, top, width, visible);
 		if (rows.length === 0) {
@@ -444,22 +394,17 @@ export function makeTimelineView(app) {
 
 	function drawLabels(context, shown, top, width, visible) {
 		const left = labelWidth(),
-			indent = isNarrow() ? 12 : 18,
-			now = look;
+			indent = isNarrow() ? 12 : 18;
 
-		context.fillStyle = now.page;
-		context.fillRect(0, 0, left - 1, visible);
-		context.fillStyle = now.line;
-		context.fillRect(left - 1, 0, 1, visible);
+		fillBox(context, look.page, 0, 0, left - 1, visible);
+		fillBox(context, look.line, left - 1, 0, 1, visible);
 		for (const row of shown) {
 			const y = row.y - top;
 
 			if (row.group) {
-				context.fillStyle = now.raised;
-				context.fillRect(0, y, width, GROUP - 3);
-				context.fillStyle = now.line;
-				if (row.y > 0) context.fillRect(0, y, width, 1);
-				context.fillStyle = now.text;
+				fillBox(context, look.raised, 0, y, width, GROUP - 3);
+				if (row.y > 0) fillBox(context, look.line, 0, y, width, 1);
+				context.fillStyle = look.text;
 				context.font = `600 ${context.font}`;
 				context.fillText(
 					cutName(`${row.group.isOpen ? "▾" : "▸"} ${row.group.label}`, text => context.measureText(text).width < width - 24),
@@ -468,12 +413,9 @@ export function makeTimelineView(app) {
 				);
 				context.font = context.font.replace(/^600 /, "");
 			} else if (row.label) {
-				context.fillStyle = now.faint;
-				context.fillText(
-					cutName(row.label, text => textWidth(text) < left - indent - 8),
-					indent,
-					y + LANE / 2 - 0.5,
-				);
+				const label = cutName(row.label, text => textWidth(text) < left - indent - 8);
+				context.fillStyle = look.faint;
+				context.fillText(label, indent, y + LANE / 2 - 0.5);
 			}
 		}
 	}
@@ -483,89 +425,65 @@ export function makeTimelineView(app) {
 		const context = prepareCanvas(head, width, OVERVIEW + AXIS),
 			left = labelWidth(),
 			plot = plotWidth(),
-			now = look;
-		const scale = plot / (timeline.to - timeline.from);
+			scale = plot / (timeline.to - timeline.from),
+			middle = OVERVIEW + AXIS / 2 - 1;
 
-		if (overview?.width !== plot) overview = {width: plot, strips: makeOverview(plot)};
-		context.fillStyle = now.faint;
-		context.fillText(
-			cutName(app.isPartOfTime ? "this part" : "whole run", text => textWidth(text) < left - 16),
-			10,
-			OVERVIEW / 2,
-		);
-		context.fillStyle = now.raised;
-		context.fillRect(left, 3, plot, OVERVIEW - 6);
-		context.fillStyle = app.colour(kindNamed(timeline.tracks.some(track => track.type === "gpu") ? "gpu" : "native"));
-		const tall = (OVERVIEW - 8) / Math.max(overview.strips.length, 1);
-
-		overview.strips.forEach((strip, k) => {
-			for (let x = 0; x < strip.length; x++) {
-				const part = strip[x] > 0 ? Math.max(tall * strip[x], 1) : 0;
-				if (part > 0) context.fillRect(left + x, 4 + tall * (k + 1) - part, 1, part);
-			}
-		});
+		if (overview?.width !== plot) overview = {width: plot, strips: makeOverview(Math.floor(plot))};
+		context.fillStyle = look.faint;
+		context.fillText(app.isPartOfTime ? "this part" : "whole run", 10, OVERVIEW / 2);
+		fillBox(context, look.raised, left, 3, plot, OVERVIEW - 6);
+		const colour = app.colour(kindNamed(timeline.tracks.some(track => track.type === "gpu") ? "gpu" : "native")),
+			tall = (OVERVIEW - 8) / overview.strips.length;
+		overview.strips.forEach((strip, k) => fillColumns(context, colour, strip, left, 4 + tall * (k + 1), tall));
 		const a = left + (from - timeline.from) * scale,
 			b = Math.max(left + (to - timeline.from) * scale, a + 2);
 
-		context.fillStyle = now.veil;
-		context.fillRect(left, 2, a - left, OVERVIEW - 4);
+		fillBox(context, look.veil, left, 2, a - left, OVERVIEW - 4);
 		context.fillRect(b, 2, left + plot - b, OVERVIEW - 4);
-		context.strokeStyle = now.strong;
+		context.strokeStyle = look.strong;
 		context.lineWidth = 1.5;
 		context.strokeRect(a + 0.75, 2.75, Math.max(b - a - 1.5, 1), OVERVIEW - 5.5);
 		const range = choosing ?? parseRange(app.state.time);
 
 		if (range) {
-			context.fillStyle = now.strong;
 			context.globalAlpha = 0.22;
-			context.fillRect(xOf(range[0]), OVERVIEW, xOf(range[1]) - xOf(range[0]), AXIS);
+			fillBox(context, look.strong, xOf(range[0]), OVERVIEW, xOf(range[1]) - xOf(range[0]), AXIS);
 			context.globalAlpha = 1;
 		}
 		const {step, list} = ticks();
 
-		context.fillStyle = now.faint;
+		context.fillStyle = look.faint;
 		for (const time of list) {
 			const x = Math.round(xOf(time)),
 				text = formatTick(time, step, Math.max(Math.abs(from), Math.abs(to)));
 			context.fillRect(x, OVERVIEW + AXIS - 6, 1, 6);
-			if (x + 4 + context.measureText(text).width <= width) context.fillText(text, x + 4, OVERVIEW + AXIS / 2 - 1);
+			if (x + 4 + context.measureText(text).width <= width) context.fillText(text, x + 4, middle);
 		}
 		drawSteps(context, OVERVIEW, OVERVIEW + 5);
 		// covers the part of the axis that is beside the plot
-		context.fillStyle = now.page;
-		context.fillRect(0, OVERVIEW, left, AXIS);
-		context.fillStyle = now.text;
-		context.fillText(left < 150 ? formatTime(to - from) : `${formatTime(to - from)} shown`, 10, OVERVIEW + AXIS / 2 - 1);
-		context.fillStyle = now.line;
-		context.fillRect(0, OVERVIEW + AXIS - 1, width, 1);
+		fillBox(context, look.page, 0, OVERVIEW, left, AXIS);
+		context.fillStyle = look.text;
+		context.fillText(formatTime(to - from) + (left < 150 ? "" : " shown"), 10, middle);
+		fillBox(context, look.line, 0, OVERVIEW + AXIS - 1, width, 1);
 	}
 
-	// Returns by device the share of each pixel of the run in which it was busy. Without
-	// devices, returns how much threads computed.
+	// Returns by device the share of each pixel of the run in which it was busy. Without devices, returns how much threads
+	// computed, of the most that they did.
 	function makeOverview(width) {
-		const count = Math.floor(width),
-			scale = (timeline.to - timeline.from) / count;
-		const measures = app.devices().map(device => lister.measureOf(timeline, device));
-		if (measures.length === 0) return [sumSamples(count, scale)];
-		return measures.map(measure => busyColumns(measure, timeline.from, timeline.to, count));
-	}
+		const {spans, tracks} = timeline,
+			columnsOf = device => busyColumns(lister.measureOf(timeline, device), timeline.from, timeline.to, width),
+			scale = (timeline.to - timeline.from) / width,
+			sums = new Float32Array(width);
 
-	// Sums up samples by column. The largest sum becomes 1.
-	function sumSamples(count, scale) {
-		const {spans} = timeline,
-			sums = new Float32Array(count);
-
-		for (const track of timeline.tracks)
-			if (track.type === "samples")
-				for (const {first, end} of track.lanes)
-					for (let i = first; i < end; i++) {
-						const x = (spans.start[i] - timeline.from) / scale,
-							end = Math.min(x + spans.duration[i] / scale, count);
-						for (let at = Math.floor(x); at < end; at++) sums[at] += Math.min(end, at + 1) - Math.max(x, at);
-					}
+		if (app.devices().length > 0) return app.devices().map(columnsOf);
+		for (const {type, first, count} of tracks)
+			for (let i = first; type === "samples" && i < first + count; i++) {
+				const x = (spans.start[i] - timeline.from) / scale,
+					end = Math.min(x + spans.duration[i] / scale, width);
+				for (let at = Math.floor(x); at < end; at++) sums[at] += Math.min(end, at + 1) - Math.max(x, at);
+			}
 		const most = sums.reduce((a, b) => Math.max(a, b), 0);
-
-		return most > 0 ? sums.map(sum => sum / most) : sums;
+		return [most > 0 ? sums.map(sum => sum / most) : sums];
 	}
 
 	// ---- details ----
@@ -585,31 +503,29 @@ export function makeTimelineView(app) {
 	});
 	const showDetails = () => panel.show(cursor);
 
-	function fillTip() {
-		tip.hidden = !hover;
-		if (tip.hidden) return;
-		const {lane, i} = hover,
-			{store} = lane,
-			isIdle = lane.track.type === "idle",
-			number = store.number[i] > 1 && store.stack ? `${formatCount(store.number[i])} × ` : "",
-			outer = lane.track.type === "off" ? app.profile.stacks.parent[store.stack[i]] : 0;
-
-		tip.replaceChildren(
-			make("b", {text: isIdle ? "idle" : number + clip(nameOfFrame(store.frameAt(i)), 200)}),
-			make("span", {
-				text:
-					`${formatTime(store.duration[i])} · at ${formatTick(store.start[i], 1, Math.max(to, 1))}` +
-					(isIdle ? `. ${panel.describe(hover).text}` : "") +
-					(outer > 0 ? ` · in ${clip(nameOfFrame(app.profile.stacks.frame[outer]), 200)} · ${reasonAt(i).label}` : ""),
-			}),
-		);
+	// Returns a span's name, and what is said of it.
+	function tipOf(span) {
+		const {lane, i} = span,
+			{store, track} = lane,
+			isIdle = track.type === "idle",
+			outer = track.type === "off" ? app.profile.stacks.parent[store.stack[i]] : 0;
+		const texts = [
+			formatTime(store.duration[i]),
+			`at ${formatTick(store.start[i], 1, Math.max(to, 1))}${isIdle ? `. ${panel.describe(span).text}` : ""}`,
+			outer > 0 && `in ${clip(nameOfFrame(app.profile.stacks.frame[outer]), 200)} · ${reasonAt(i).label}`,
+		];
+		return [isIdle ? "idle" : countOf(store, i) + clip(nameOfFrame(store.frameAt(i)), 200), joinTexts(texts)];
 	}
 
 	// ---- navigation ----
 
-	function clampWindow() {
+	function fitSpan(span) {
 		const whole = timeline.to - timeline.from;
-		const span = Math.min(Math.max(to - from, Math.min(NARROWEST, whole)), whole);
+		return Math.min(Math.max(span, Math.min(NARROWEST, whole)), whole);
+	}
+
+	function clampWindow() {
+		const span = fitSpan(to - from);
 		from = Math.min(Math.max(from, timeline.from), timeline.to - span);
 		to = from + span;
 	}
@@ -634,37 +550,33 @@ export function makeTimelineView(app) {
 	}
 
 	function stretch(factor, x = labelWidth() + plotWidth() / 2) {
-		const at = timeAt(Math.max(x, labelWidth()));
-		const whole = timeline.to - timeline.from;
-		const span = Math.min(Math.max((to - from) * factor, Math.min(NARROWEST, whole)), whole);
+		const at = timeAt(Math.max(x, labelWidth())),
+			span = fitSpan((to - from) * factor);
 		setWindow(at - ((at - from) / (to - from)) * span, span);
 	}
 
 	const move = share => setWindow(from + (to - from) * share, to - from);
+	const showWhole = () => setWindow(timeline.from, timeline.to - timeline.from);
 
-	function zoomTo({lane, i}) {
-		const {store} = lane,
-			span = Math.max(store.duration[i], NARROWEST / 2);
+	function zoomTo(target) {
+		const [start, stop] = timesOf(target),
+			span = Math.max(stop - start, NARROWEST / 2);
 		keepWindow();
-		setWindow(store.start[i] - span * 0.15, span * 1.3);
+		setWindow(start - span * 0.15, span * 1.3);
 		keepWindow(false);
 	}
 
 	// Zooms so far that a span is visible.
-	function reveal({lane, i}) {
-		const {store} = lane,
-			stop = store.start[i] + store.duration[i];
-		if (stop < from || store.start[i] > to) setWindow((store.start[i] + stop) / 2 - (to - from) / 2, to - from);
-		showRow(lane);
+	function reveal(span) {
+		const [start, stop] = timesOf(span);
+		if (stop < from || start > to) setWindow((start + stop) / 2 - (to - from) / 2, to - from);
+		showRow(span.lane);
 	}
 
 	function showRow(lane) {
 		if (!listed.rowOf.has(lane) && lister.open(lane.track)) update();
 		const row = listed.rowOf.get(lane);
-		if (!row) return;
-		if (row.y < scroller.scrollTop) scroller.scrollTop = row.y - GROUP;
-		else if (row.y + row.height > scroller.scrollTop + scroller.clientHeight)
-			scroller.scrollTop = row.y + row.height + 5 - scroller.clientHeight;
+		if (row) scrollTo(row.y - GROUP, row.y + row.height + 5);
 	}
 
 	// Selects a span. What was clicked is visible, and stays where it is.
@@ -691,11 +603,7 @@ export function makeTimelineView(app) {
 	}
 
 	function moveBeside(step) {
-		if (!cursor) {
-			const row = rows.find(other => other.lane);
-			if (row) enterLane(row.lane, (from + to) / 2);
-			return;
-		}
+		if (!cursor) return moveRow(0);
 		const i = cursor.i + step;
 
 		if (i >= cursor.lane.first && i < cursor.lane.end) setCursor({lane: cursor.lane, i});
@@ -709,25 +617,19 @@ export function makeTimelineView(app) {
 	}
 
 	function moveRow(step) {
-		const lanes = rows.filter(row => row.lane).map(row => row.lane);
-		const at = cursor ? lanes.indexOf(cursor.lane) + step : 0;
-		const time = cursor ? cursor.lane.store.start[cursor.i] + cursor.lane.store.duration[cursor.i] / 2 : (from + to) / 2;
-		if (lanes[at]) enterLane(lanes[at], time);
+		const lanes = rows.filter(row => row.lane).map(row => row.lane),
+			lane = lanes[cursor ? lanes.indexOf(cursor.lane) + step : 0],
+			[a, b] = cursor ? timesOf(cursor) : [from, to];
+		if (lane) enterLane(lane, (a + b) / 2);
 	}
 
 	// Makes all views show this time: the selected span's, or the visible one.
 	function chooseTime() {
-		const span = cursor;
-		if (!span) setTime(from, to);
-		else {
-			const {store} = span.lane;
-			setTime(store.start[span.i], store.start[span.i] + Math.max(store.duration[span.i], 1));
-		}
+		const [a, b] = cursor ? timesOf(cursor) : [from, to];
+		setTime(a, Math.max(b, a + 1));
 	}
 
-	function setTime(a, b) {
-		app.set({time: formatRange(Math.min(a, b), Math.max(a, b))});
-	}
+	const setTime = (a, b) => app.set({time: formatRange(a, b)});
 
 	// Moves an end of the chosen time, by a part of the window.
 	function moveTime(side, share) {
@@ -739,7 +641,7 @@ export function makeTimelineView(app) {
 	function leave() {
 		if (cursor || app.state.gpu !== "") setCursor(null);
 		else if (![DEFAULTS.time, ""].includes(app.state.time)) app.set({time: DEFAULTS.time});
-		else setWindow(timeline.from, timeline.to - timeline.from);
+		else showWhole();
 	}
 
 	// ---- pointer ----
@@ -757,15 +659,15 @@ export function makeTimelineView(app) {
 	}
 
 	function point(event) {
-		const span = event && spanUnder(event),
-			isOther = span?.i !== hover?.i || span?.lane !== hover?.lane;
+		const span = event && spanUnder(event);
 
-		hover = span;
-		if (isOther) {
-			fillTip();
+		if (!isSame(span, hover)) {
+			tipTexts = span && tipOf(span);
 			draw();
 		}
-		if (hover) placeTip(tip, event);
+		hover = span;
+		tip.hidden = !hover;
+		if (hover) showTip(tip, event, ...tipTexts);
 	}
 
 	// Shows a place of the run's picture above.
@@ -778,16 +680,10 @@ export function makeTimelineView(app) {
 	function clickAt(event, isAgain) {
 		const [{group, device} = {}] = rowsWithin(yAt(event), yAt(event) + 1);
 
-		if (group && (group.device === null || xAt(event) < labelWidth())) {
-			toggle(group);
-			return;
-		}
+		if (group && (group.device === null || xAt(event) < labelWidth())) return toggle(group);
 		const span = spanUnder(event);
 
-		if (isAgain && span !== null && span.i === cursor?.i && span.lane === cursor.lane) {
-			zoomTo(span);
-			return;
-		}
+		if (isAgain && span !== null && isSame(span, cursor)) return zoomTo(span);
 		setCursor(span, false);
 		if (!span && (device ?? group?.device) !== undefined) app.set({gpu: device ?? group.device}, true);
 	}
@@ -847,12 +743,11 @@ export function makeTimelineView(app) {
 		return {
 			w: () => stretch(0.7),
 			"+": () => stretch(0.7),
-			"=": () => stretch(0.7),
 			s: () => stretch(1 / 0.7),
 			"-": () => stretch(1 / 0.7),
 			a: () => move(-0.2),
 			d: () => move(0.2),
-			0: () => setWindow(timeline.from, timeline.to - timeline.from),
+			0: showWhole,
 			ArrowLeft: () => (event.shiftKey ? moveTime(1, -0.05) : moveBeside(-1)),
 			ArrowRight: () => (event.shiftKey ? moveTime(1, 0.05) : moveBeside(1)),
 			ArrowUp: () => moveRow(-1),
@@ -865,7 +760,6 @@ export function makeTimelineView(app) {
 			"[": () => moveTime(0, event.shiftKey ? 0.05 : -0.05),
 			"]": () => moveTime(1, 0.05),
 			Escape: leave,
-			Backspace: leave,
 		};
 	}
 
@@ -876,8 +770,9 @@ export function makeTimelineView(app) {
 		leave: pointer.leave,
 		recolour() {
 			look = null;
-			if (timeline && timeline.spans.count > 0) fillLegend();
-			if (timeline && timeline.spans.count > 0 && cursor) showDetails();
+			if (!timeline || timeline.spans.count === 0) return;
+			fillLegend();
+			if (cursor) showDetails();
 			draw();
 		},
 		// for tests: points at what a person would

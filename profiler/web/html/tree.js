@@ -60,6 +60,11 @@ export function rowsThatPass(profile, filter, kinds) {
 	return passes;
 }
 
+// Returns what is `step` after a position of a list, or before it; after its end comes its beginning. -1: none so far.
+export function nextOf(list, at, step) {
+	return list[((at < 0 && step < 0 ? 0 : at) + step + list.length) % list.length];
+}
+
 // Returns the nodes from the root on to one, without the root.
 export function pathTo(parent, node) {
 	const path = [];
