@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Makes elements from untrusted texts: never from markup.
 
-// `values`: "text", "on" (an object of listeners), "style" (an object), and attributes. Null and false are left out.
+// `values`: "text", "on" (an object of listeners), "style" (an object), and attributes. What is undefined, null or false is left
+// out, also of children.
 export function make(tag, values = {}, ...children) {
 	const element = document.createElement(tag);
 
@@ -9,9 +10,9 @@ export function make(tag, values = {}, ...children) {
 		if (key === "text") element.textContent = value;
 		else if (key === "on") for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
 		else if (key === "style") Object.assign(element.style, value);
-		else if (value !== null && value !== false) element.setAttribute(key, value === true ? "" : value);
+		else if ((value ?? false) !== false) element.setAttribute(key, value === true ? "" : value);
 	}
-	element.append(...children.filter(child => child !== null));
+	element.append(...children.filter(child => (child ?? false) !== false));
 	return element;
 }
 
@@ -46,6 +47,11 @@ export function makeSwatch(colour, title = null) {
 	return make("i", {title, style: {background: colour}});
 }
 
+// Makes the bar of a share below a text. What is beside the bar takes 18 pixels.
+export function makeBar(share, style = {}) {
+	return make("b", {"aria-hidden": "true", style: {width: `calc((100% - 18px) * ${share})`, ...style}});
+}
+
 // Makes the legend's entry of a colour.
 export function makeEntry(colour, text, title = null) {
 	return make("li", {title}, makeSwatch(colour), text);
@@ -71,7 +77,7 @@ export function setText(element, text) {
 export function refill(element, ...children) {
 	const active = document.activeElement;
 	const text = active !== element && element.contains(active) ? active.textContent : null;
-	element.replaceChildren(...children.filter(child => child !== null));
+	element.replaceChildren(...children.filter(child => (child ?? false) !== false));
 	if (text !== null)
 		[...element.querySelectorAll("button")].find(button => button.textContent === text)?.focus({preventScroll: true});
 }

@@ -112,7 +112,7 @@ function makeFinder(frames, kinds) {
 }
 
 // Returns a search for the names that a text stands for; "*" stands for a number.
-const searchFor = text => `^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\*", "\\d+")}$`;
+export const searchFor = text => `^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("\\*", "\\d+")}$`;
 
 // Rows of groups lead to a table of their members.
 const MEMBERS = {

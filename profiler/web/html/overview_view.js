@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Shows what the profile says first: the verdict, what GPUs did, and what took most. Each part leads to a
 // view that is filtered for it.
-import {make, makeButton, makeSwatch, refill} from "./dom.js";
-import {clip, formatCount, formatShare, formatTime, plural} from "./format.js";
-import {ROW_CPU, ROW_GPU} from "./data.js";
+import {make, makeBar, makeButton, makeSwatch, makeView, refill} from "./dom.js";
+import {clip, formatCount, formatShare, formatTime, joinTexts, plural} from "./format.js";
+import {ROW_CPU, ROW_GPU, getOrMake} from "./data.js";
 import {isKind, kindNamed} from "./kinds.js";
 import {DEFAULTS, formatRange, parseRange} from "./state.js";
 import {rowsThatPass} from "./tree.js";
 import {sumTime, tableGpuWork, tableInnermost, tableOnCpu} from "./tables.js";
 import {busyColumns} from "./busy.js";
+import {searchFor} from "./figures.js";
 import {makeMeasure} from "./slices.js";
-import {prepareCanvas} from "./draw.js";
+import {fillColumns, prepareCanvas} from "./draw.js";
 
 const FINDINGS = 6, // besides the verdict
 	ROWS = 6, // of a list
@@ -22,7 +23,7 @@ const FINDINGS = 6, // besides the verdict
 const USE_KINDS = {computing: "gpu", exposed_copies: "copy"};
 
 // Reads a table of the profile: a list of objects by label, empty if there is none.
-export function readFigure(profile, key) {
+function readFigure(profile, key) {
 	const figure = (profile.figures ?? []).find(table => table.key === key);
 	return (figure?.rows ?? []).map(row => Object.fromEntries(figure.columns.map(({label}, i) => [label, row[i]])));
 }
@@ -30,12 +31,14 @@ export function readFigure(profile, key) {
 export function makeOverview(app) {
 	const {profile} = app,
 		{frames} = profile;
-	const element = make("section", {class: "view overview", "aria-label": "Overview", tabindex: "0"});
-	const strips = make("div", {class: "strips"});
+	const element = makeView("overview", "Overview"),
+		strips = make("div", {class: "strips"});
 	const goToTime = (from, to) => app.set({view: "timeline", window: formatRange(Math.max(from, 0), to)});
 	const makeLink = (text, act, title = null, name = "link") => makeButton(text, act, {title, class: name});
 	const sayShare = (ns, permille) => `${formatTime(ns)} · ${(permille / 10).toFixed(1)} %`;
 	let shownKey = "";
+
+	element.tabIndex = 0;
 
 	// Makes a part of the view: its title, and a list with the parts of each item.
 	function makePart(title, name, items, bar = null) {
@@ -55,22 +58,20 @@ export function makeOverview(app) {
 	}
 
 	function makeVerdict() {
-		const [verdict, ...others] = app.difference?.findings() ?? readFigure(profile, "findings");
-		const title = ({Certainty: certainty, Next: next}) => [certainty, next].filter(text => text !== "").join("; next: ");
+		const [verdict, ...others] = app.difference?.findings() ?? readFigure(profile, "findings"),
+			titleOf = finding => joinTexts([finding.Certainty, finding.Next], "; next: ");
+		const makeItem = finding => {
+			const {Claim: text, From: from, To: to} = finding,
+				title = titleOf(finding);
+			return make("li", {}, to > from ? makeLink(text, () => goTo(finding), title) : make("span", {text, title}));
+		};
 
 		if (!verdict) return null;
-		const list = others.slice(0, app.difference ? Infinity : FINDINGS).map(finding => {
-			const text = finding.Claim;
-			return finding.To > finding.From
-				? makeLink(text, () => goTo(finding), title(finding))
-				: make("span", {text, title: title(finding)});
-		});
-
 		return make(
 			"section",
 			{id: "findings"},
-			make("h2", {text: verdict.Claim, title: title(verdict)}),
-			make("ul", {}, ...list.map(item => make("li", {}, item))),
+			make("h2", {text: verdict.Claim, title: titleOf(verdict)}),
+			make("ul", {}, ...others.slice(0, app.difference ? Infinity : FINDINGS).map(makeItem)),
 		);
 	}
 
@@ -84,14 +85,11 @@ export function makeOverview(app) {
 			all = present.reduce((sum, use) => sum + use[part], 0);
 		const swatch = (use, i) => {
 			const word = USE_KINDS[use.Use],
-				colour = app.colour(kindNamed(word ?? "idle"));
-
+				colour = app.colour(kindNamed(word ?? "idle")),
+				[width, next] = [2 + (i % 3), 5 + (i % 3)].map(pixels => `${pixels}px`);
 			// what is idle differs in density
-			return makeSwatch(
-				word
-					? colour
-					: `repeating-linear-gradient(${45 + 45 * i}deg, ${colour} 0 ${2 + (i % 3)}px, var(--page) ${2 + (i % 3)}px ${5 + (i % 3)}px)`,
-			);
+			const lines = `${45 + 45 * i}deg, ${colour} 0 ${width}, var(--page) ${width} ${next}`;
+			return makeSwatch(word ? colour : `repeating-linear-gradient(${lines})`);
 		};
 
 		bar.append(...present.map(swatch));
@@ -130,11 +128,7 @@ export function makeOverview(app) {
 			{start} = profile.steps,
 			step = Math.ceil(start.length / STEPS_DRAWN);
 
-		context.fillStyle = app.colour(kindNamed("gpu"));
-		columns.forEach((share, x) => {
-			const height = share > 0 ? Math.max(share * (STRIP_HEIGHT - 6), 1) : 0;
-			context.fillRect(x, STRIP_HEIGHT - height, 1, height);
-		});
+		fillColumns(context, app.colour(kindNamed("gpu")), columns, 0, STRIP_HEIGHT, STRIP_HEIGHT - 6);
 		context.fillStyle = app.isDark() ? "#ffffff" : "#111111";
 		for (let i = 0; i < start.length; i += step) {
 			const x = ((start[i] - from) / (to - from)) * width;
@@ -143,10 +137,7 @@ export function makeOverview(app) {
 	}
 
 	function fillStrips() {
-		if (!app.timeline) {
-			strips.replaceChildren(make("p", {class: "faint", text: app.timelineStatus}));
-			return;
-		}
+		if (!app.timeline) return strips.replaceChildren(make("p", {class: "faint", text: app.timelineStatus}));
 		const [from, to] = parseRange(app.state.time) ?? [app.timeline.runFrom, app.timeline.runTo],
 			devices = app.devices().slice(0, STRIPS);
 		const click = event => {
@@ -154,25 +145,19 @@ export function makeOverview(app) {
 				half = (to - from) / 20;
 			goToTime(at - half, at + half);
 		};
-		const canvases = devices.map(device =>
-			make("canvas", {title: "Show this in the timeline", "aria-label": `How busy ${device} was`, role: "img", on: {click}}),
-		);
-
-		strips.replaceChildren(
-			...canvases.map((canvas, i) =>
-				make(
-					"figure",
-					{},
-					make("figcaption", {
-						text:
-							`${devices[i]}: how busy it was, from ${formatTime(from)} to ${formatTime(to)}` +
-							(profile.steps.start.length > 0 ? "; marks are steps" : ""),
-					}),
-					canvas,
-				),
+		const range = `from ${formatTime(from)} to ${formatTime(to)}${profile.steps.start.length > 0 ? "; marks are steps" : ""}`;
+		const figures = devices.map(device =>
+			make(
+				"figure",
+				{},
+				make("figcaption", {text: `${device}: how busy it was, ${range}`}),
+				make("canvas", {title: "Show this in the timeline", "aria-label": `How busy ${device} was`, role: "img", on: {click}}),
 			),
 		);
-		if (to > from && strips.clientWidth > 0) canvases.forEach((canvas, i) => drawStrip(canvas, devices[i], from, to));
+
+		strips.replaceChildren(...figures);
+		if (to > from && strips.clientWidth > 0)
+			figures.forEach((figure, i) => drawStrip(figure.lastChild, devices[i], from, to));
 	}
 
 	// ---- lists ----
@@ -195,12 +180,9 @@ export function makeOverview(app) {
 				),
 				make("span", {
 					text: text ?? `${app.amount(ns)} · ${formatShare(ns, whole)}`,
-					title: operations > 0 ? plural(operations, "operation") : null,
+					title: operations > 0 && plural(operations, "operation"),
 				}),
-				make("b", {
-					"aria-hidden": "true",
-					style: {width: `calc((100% - 18px) * ${whole > 0 ? ns / whole : 0})`, background: colour},
-				}),
+				makeBar(whole > 0 ? ns / whole : 0, {background: colour}),
 			]),
 		);
 	}
@@ -211,16 +193,11 @@ export function makeOverview(app) {
 
 		for (const {frame, ns, operations} of layers) {
 			const name = frames.name[frame].replace(/\d+/g, "*"),
-				kind = kinds.get(name) ?? {frame, ns: 0, operations: 0, name};
-
+				q = searchFor(name),
+				act = () => (q.length < 1000 ? app.set({view: "flame", q}) : app.openFrame(frame)),
+				kind = getOrMake(kinds, name, () => ({frame, ns: 0, operations: 0, name, act}));
 			kind.ns += ns;
 			kind.operations += operations;
-			kind.act = () => {
-				const pattern = name.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "\\d+");
-				if (pattern.length < 1000) app.set({view: "flame", q: `^${pattern}$`});
-				else app.openFrame(frame);
-			};
-			kinds.set(name, kind);
 		}
 		return [...kinds.values()];
 	}
@@ -271,38 +248,21 @@ export function makeOverview(app) {
 
 	function makeLosses() {
 		if (app.difference) return null; // the warnings of --diff tell what each side lost
-		const count = profile.losses.length;
-
-		return make(
-			"p",
-			{class: "faint"},
-			makeLink(
-				count === 0 ? "Complete: nothing was lost." : `Lost or incomplete: ${profile.losses.map(([what, n]) => `${formatCount(n)} ${what}`).join("; ")}`,
-				() => app.set({view: "about"}),
-			),
-		);
+		const lost = profile.losses.map(([what, count]) => `${formatCount(count)} ${what}`).join("; "),
+			text = lost ? `Lost or incomplete: ${lost}` : "Complete: nothing was lost.";
+		return make("p", {class: "faint"}, makeLink(text, () => app.set({view: "about"})));
 	}
 
 	function update() {
-		const key = [app.filterKey, app.timelineStatus, app.isDark(), app.state.changes].join("|");
+		const key = [app.filterKey, app.timelineStatus, app.isDark(), app.state.changes].join("|"),
+			hasStrips = app.content.timeline && app.content.gpu;
 
 		if (key === shownKey && element.clientWidth > 0) return;
 		shownKey = key;
-		refill(
-			element,
-			make(
-				"div",
-				{class: "overview-body"},
-				...[
-					makeVerdict(),
-					...makeUses(),
-					app.content.timeline && app.content.gpu ? strips : null,
-					make("div", {class: "lists"}, ...(isMostlyIdle() ? [makeIdle(), ...makeLists()] : [...makeLists(), makeIdle()])),
-					makeLosses(),
-				].filter(part => part !== null),
-			),
-		);
-		if (app.content.timeline && app.content.gpu) fillStrips();
+		const lists = isMostlyIdle() ? [makeIdle(), ...makeLists()] : [...makeLists(), makeIdle()],
+			parts = [makeVerdict(), ...makeUses(), hasStrips && strips, make("div", {class: "lists"}, ...lists), makeLosses()];
+		refill(element, make("div", {class: "overview-body"}, ...parts));
+		if (hasStrips) fillStrips();
 	}
 
 	new ResizeObserver(() => strips.isConnected && fillStrips()).observe(element);

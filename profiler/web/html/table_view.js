@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shows tables that can be sorted. The search filters them, and a row leads to the callers and
 // callees of its frame.
-import {make, makeButton, makeGroup, refill} from "./dom.js";
+import {make, makeBar, makeButton, makeGroup, makeTable, makeView, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatRate, formatShare, makeCutter, plural} from "./format.js";
 import {ROW_GPU} from "./data.js";
 import {isKind} from "./kinds.js";
@@ -30,7 +30,7 @@ export function makeTableView(app) {
 		mine = make("div", {class: "tools"}),
 		area = make("div", {class: "table", tabindex: "0", role: "region", "aria-label": "Table"}),
 		bar = make("div", {class: "table-tabs"}, tabs, mine),
-		element = make("section", {class: "view", "aria-label": "Tables"}, bar, area);
+		element = makeView("tables", "Tables", bar, area);
 	let shown = ROWS_AT_ONCE,
 		shownKey = "",
 		width = 0, // that the columns were chosen for
@@ -155,20 +155,15 @@ export function makeTableView(app) {
 	// ---- the bar above ----
 
 	function fillTabs() {
-		refill(
-			tabs,
-			...Object.entries(TABLE_GROUPS).map(([group, labels]) => {
-				const keys = Object.keys(labels).filter(key => Object.hasOwn(TABLES, key)),
-					whole = key => / \(whole run\)$/.exec(TABLES[key].label) ?? "",
-					choices = keys.map(key => [key, labels[key] + whole(key), TABLES[key].label]);
-
-				if (keys.length === 0) return null;
-				const made = makeGroup(group, choices, keyShown(), table => app.set({table, sort: ""}));
-
-				made.prepend(make("small", {class: "faint", text: group}));
-				return made;
-			}),
-		);
+		const groups = Object.entries(TABLE_GROUPS).map(([group, labels]) => {
+			const keys = Object.keys(labels).filter(key => Object.hasOwn(TABLES, key)),
+				whole = key => / \(whole run\)$/.exec(TABLES[key].label) ?? "",
+				choices = keys.map(key => [key, labels[key] + whole(key), TABLES[key].label]),
+				made = makeGroup(group, choices, keyShown(), table => app.set({table, sort: ""}));
+			made.prepend(make("small", {class: "faint", text: group}));
+			return keys.length > 0 && made;
+		});
+		refill(tabs, ...groups);
 	}
 
 	function fillTools(hidden) {
@@ -176,7 +171,7 @@ export function makeTableView(app) {
 			label = isAll ? "Fewer columns" : plural(hidden, "more column"),
 			toggle = () => app.set({columns: isAll ? "" : "1"}),
 			button = makeButton(label, toggle, {"aria-pressed": String(isAll)});
-		refill(mine, hidden > 0 || isAll ? button : null, app.makeMineButton());
+		refill(mine, (hidden > 0 || isAll) && button, app.makeMineButton());
 	}
 
 	// ---- rows ----
@@ -257,10 +252,7 @@ export function makeTableView(app) {
 		const text = column.text(row),
 			title = column.title?.(row) ?? (column.isLong ? clip(text, TITLE_LENGTH) : null);
 
-		if (column.part) {
-			const width = `calc((100% - 20px) * ${Math.min(column.part(row), 1)})`;
-			return make("td", {class: "share"}, text, make("b", {"aria-hidden": "true", style: {width}}));
-		}
+		if (column.part) return make("td", {class: "share"}, text, makeBar(Math.min(column.part(row), 1)));
 		return make(
 			"td",
 			{class: column.isLong ? "text long" : column.isText && "text", title},
@@ -272,19 +264,14 @@ export function makeTableView(app) {
 		const label = labelOf(column),
 			isLong = label.length > LABEL,
 			down = column === sorted ? isUp : !column.isText;
-		const button = make(
-			"button",
-			{
-				type: "button",
-				title: (!app.weight && column.hint) || null,
-				on: {click: () => app.set({sort: down ? column.key : `-${column.key}`})},
-				style: {minWidth: isLong ? `${LABEL}ch` : "max-content"},
-			},
-			// long names of metrics may break
-			...(isLong ? label.split(/(?<=[._])/) : [label]).flatMap(part => [part, make("wbr")]),
-			column.unit ? make("small", {text: column.unit}) : null,
-		);
+		const button = makeButton("", () => app.set({sort: down ? column.key : `-${column.key}`}), {
+			title: !app.weight && column.hint,
+			style: {minWidth: isLong ? `${LABEL}ch` : "max-content"},
+		});
 
+		// long names of metrics may break
+		for (const part of isLong ? label.split(/(?<=[._])/) : [label]) button.append(part, make("wbr"));
+		if (column.unit) button.append(make("small", {text: column.unit}));
 		return make(
 			"th",
 			{
@@ -303,24 +290,20 @@ export function makeTableView(app) {
 			if (lead && (isCollapsed || !event.currentTarget.contains(anchorNode))) lead[1]();
 		};
 
-		return make(
-			"tr",
-			{class: lead && "leads", on: {click}},
-			...columns.map(column => (column.isName ? makeName(column, row, lead, cut) : makeCell(column, row))),
-		);
+		const cells = columns.map(column => (column.isName ? makeName(column, row, lead, cut) : makeCell(column, row)));
+		return make("tr", {class: lead && "leads", on: {click}}, ...cells);
 	}
 
-	function makeTable({table, sorted, isUp}, columns, rows, nameWidth) {
+	function build({table, sorted, isUp}, columns, rows, nameWidth) {
 		const names = rows.map(row => columns[0].text(row)),
 			cut = makeCutter(names, Math.round((nameWidth - AROUND_NAME) / CHARACTER)),
 			heads = columns.map(column => makeHead(column, sorted, isUp));
 
 		heads[0].style.minWidth = `${nameWidth}px`;
-		return make(
-			"table",
+		return makeTable(
 			{"aria-label": table.label, class: columns.some(column => column.isLong) && "wide"},
-			make("thead", {}, make("tr", {}, ...heads)),
-			make("tbody", {}, ...rows.map(row => makeRow(table, columns, row, cut))),
+			heads,
+			rows.map(row => makeRow(table, columns, row, cut)),
 		);
 	}
 
@@ -333,7 +316,7 @@ export function makeTableView(app) {
 
 		for (const column of columns)
 			column.isLong = column.isText && !column.isName && rows.some(row => column.text(row).length > LONG);
-		const probe = makeTable(prepared, columns, rows, 0);
+		const probe = build(prepared, columns, rows, 0);
 
 		probe.className = "probe";
 		refill(area, probe);
@@ -344,15 +327,8 @@ export function makeTableView(app) {
 			kept = 0;
 
 		while (kept < widths.length && (app.state.columns || used + widths[kept] <= width)) used += widths[kept++];
-		refill(
-			area,
-			makeTable(
-				prepared,
-				columns.slice(0, kept + 1),
-				rows,
-				Math.floor(Math.max(least, Math.min(wanted, width - used + least))),
-			),
-		);
+		const nameWidth = Math.floor(Math.max(least, Math.min(wanted, width - used + least)));
+		refill(area, build(prepared, columns.slice(0, kept + 1), rows, nameWidth));
 		fillTools(widths.length - kept);
 	}
 
