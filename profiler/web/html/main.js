@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The page: state that all views share, and the address that stands for it.
-import {make, makeButton, makeChoice, makeSelect, makeSwatch, refill} from "./dom.js";
-import {clip, formatAmount, formatShare, formatTime, plural} from "./format.js";
+import {make, makeButton, makeChoice, makeSelect, makeSwatch, refill, setText} from "./dom.js";
+import {clip, formatAmount, formatShare, formatTime, joinTexts, plural} from "./format.js";
 import {ROLE, ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, getOrMake, unpackBytes, unpackProfile} from "./data.js";
 import {KINDS, isKind, kindsOfFrames} from "./kinds.js";
 import {labelFrames} from "./names.js";
-import {compileSearch, deviceLabels, makeTree, outermost, rowsThatPass, searchFrames, weigh} from "./tree.js";
+import {compareNaturally, compileSearch, deviceLabels, makeTree, outermost, rowsThatPass, searchFrames, weigh} from "./tree.js";
 import {contentOf, placeNames, sumFrames, tableInnermost, tableLaunchSites} from "./tables.js";
-import {DEFAULTS, WHOLE, formatRange, formatState, parseRange, parseState} from "./state.js";
+import {DEFAULTS, PLACE_KEYS, WHOLE, formatRange, formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, linkLaunches, makeTimelineBuilder} from "./timeline.js";
 import {foldStacks, foldUnnamed, whyNotFolded} from "./own_code.js";
 import {groupStacks, makeGroupings} from "./group.js";
@@ -30,16 +30,13 @@ const TIME_KINDS = [
 	["call", "CUDA calls", ROW_CALL],
 	["idle", "GPU idle", ROW_IDLE],
 ];
-const FILTERS = {process: "All processes", thread: "All threads", device: "All devices", stream: "All streams"},
-	NO_FILTER = {process: "", thread: "", device: "", stream: ""};
+const FILTERS = {process: "All processes", thread: "All threads", device: "All devices", stream: "All streams"};
 const KEYS_OF_ROWS = ["time", "idle", "weight", "widths", "shares", "group"]; // of the state: they choose rows
 const MOST_CHOICES = 10000; // of a filter; links reach further ones
 const TYPING_MS = 120; // a search begins when typing pauses
 const WORKING_MS = 12; // without a pause in which the page can respond
 
-function byId(id) {
-	return document.getElementById(id);
-}
+const byId = id => document.getElementById(id);
 
 // Dark or light: as the system says, until the user chooses.
 function startTheme(changed) {
@@ -221,29 +218,21 @@ function startApp(profile) {
 	// ---- the bars ----
 
 	function fillKinds() {
-		const choices = [
-			["all", "All", "CPU, GPU and waiting together"],
-			...kindsPresent.map(([kind, label]) => [kind, label, `${label} time alone`]),
-		];
-
-		byId("kinds").hidden =
-			choices.length < 3 ||
-			app.weight !== null ||
-			!(app.difference ? ["flame"] : ["flame", "tables"]).includes(app.state.view);
-		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, kind =>
-				// a part of the time has no idle rows
-				app.set({kind, ...(kind === "idle" ? {time: "", idle: ""} : {})}),
-			));
+		const kinds = kindsPresent.map(([kind, label]) => [kind, label, `${label} time alone`]),
+			choices = [["all", "All", "CPU, GPU and waiting together"], ...kinds],
+			isInView = (app.difference ? ["flame"] : ["flame", "tables"]).includes(app.state.view),
+			// a part of the time has no idle rows
+			choose = kind => app.set({kind, ...(kind === "idle" ? {time: "", idle: ""} : {})});
+		byId("kinds").hidden = choices.length < 3 || app.weight !== null || !isInView;
+		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, choose));
 	}
 
+	const usual = () => ({kind: DEFAULTS.kind, time: DEFAULTS.time, idle: ""});
 	const selects = {
 		weight: makeSelect(
 			"Draw stacks by",
 			[["", "By time"], ...profile.weights.map(({title}) => [title, `By ${clip(title, 80)}`])],
-			weight => {
-				const time = weight === "" ? {kind: DEFAULTS.kind, time: DEFAULTS.time, idle: ""} : WHOLE;
-				app.set({...time, weight, zoom: "", pick: ""});
-			},
+			weight => app.set({...(weight === "" ? usual() : WHOLE), weight, zoom: "", pick: ""}),
 			{id: "weight", hidden: profile.weights.length === 0},
 		),
 		group: makeSelect(
@@ -254,58 +243,46 @@ function startApp(profile) {
 		),
 	};
 
-	// Returns the values of a filter, with their labels.
-	function listChoices(filter) {
-		const {places} = profile,
-			names = placeNames(profile),
-			devices = deviceLabels(profile),
-			choices = new Map();
-		const choiceAt = {
-			process: (i, process) => process >= 0 && [String(process), names.process(process)],
-			thread: (i, process, thread) => thread >= 0 && [`${process}.${thread}`, names.thread(process, thread)],
-			device: i => devices[i] && [devices[i], devices[i]],
-			stream: (i, process, thread, stream) => stream >= 0 && [String(stream), `stream ${stream}`],
-		}[filter];
+	const names = placeNames(profile),
+		devices = deviceLabels(profile),
+		{process, thread, stream} = profile.places;
+	// values of filters, with their labels
+	const choiceAt = {
+		process: i => process[i] >= 0 && [String(process[i]), names.process(process[i])],
+		thread: i => thread[i] >= 0 && [`${process[i]}.${thread[i]}`, names.thread(process[i], thread[i])],
+		device: i => devices[i] && [devices[i], devices[i]],
+		stream: i => stream[i] >= 0 && [String(stream[i]), `stream ${stream[i]}`],
+	};
 
-		for (let i = 0; i < places.count; i++) {
-			const [value, label] = choiceAt(i, places.process[i], places.thread[i], places.stream[i]) || [];
-			if (label !== undefined) choices.set(value, clip(label, 80));
-		}
-		return [...choices].sort(([, a], [, b]) => a.localeCompare(b, "en", {numeric: true})).slice(0, MOST_CHOICES);
+	for (const [filter, all] of Object.entries(FILTERS)) {
+		const found = new Map(Array.from(process, (_, i) => choiceAt[filter](i)).filter(choice => choice)),
+			sorted = [...found].sort(([, a], [, b]) => compareNaturally(a, b)).slice(0, MOST_CHOICES),
+			choices = [["", all], ...sorted.map(([value, label]) => [value, clip(label, 80)])];
+		selects[filter] = makeSelect(`Filter by ${filter}`, choices, value => app.set({[filter]: value}));
 	}
-
-	for (const [filter, all] of Object.entries(FILTERS))
-		selects[filter] = makeSelect(`Filter by ${filter}`, [["", all], ...listChoices(filter)], value => app.set({[filter]: value}));
-	const timeChips = make("span", {class: "chips"});
+	const timeChips = make("span", {class: "chips"}),
+		showAll = () => app.set({...Object.fromEntries(PLACE_KEYS.map(key => [key, ""])), ...usual()});
 
 	byId("places").append(
 		...Object.values(selects),
 		timeChips,
-		makeButton("No filter ✕", () => app.set({...NO_FILTER, kind: DEFAULTS.kind, time: DEFAULTS.time, idle: ""}), {
-			id: "no-filter",
-			hidden: true,
-		}),
+		makeButton("No filter ✕", showAll, {id: "no-filter", hidden: true}),
 	);
 
 	// Shows the chosen times, each with a button that removes it.
 	function fillTimeChips() {
-		const {state} = app,
-			range = parseRange(state.time),
+		const {time, idle} = app.state,
+			[from, to] = parseRange(time) ?? [],
 			chips = [];
 
-		if (range) {
-			const length = formatTime(range[1] - range[0]),
-				isSteady = state.time === DEFAULTS.time;
-			const text = !isSteady
-				? `${length} from ${formatTime(range[0])} on ✕`
-				: app.timeline
-					? `steady part: ${length}, ${plural(steps.start.length - 1 - steps.warmUp, "step")} ✕`
-					: "whole run, until the timeline is read";
-
-			chips.push([text, "Show the whole run", {time: ""}]);
-		} else if (DEFAULTS.time !== "" && !app.weight)
+		if (time !== "" && time === DEFAULTS.time) {
+			const steady = `steady part: ${formatTime(to - from)}, ${plural(steps.start.length - 1 - steps.warmUp, "step")} ✕`;
+			chips.push([app.timeline ? steady : "whole run, until the timeline is read", "Show the whole run", {time: ""}]);
+		} else if (time !== "")
+			chips.push([`${formatTime(to - from)} from ${formatTime(from)} on ✕`, "Show the whole run", {time: ""}]);
+		else if (DEFAULTS.time !== "" && !app.weight)
 			chips.push(["whole run", "Show the steady part alone", {time: DEFAULTS.time}]);
-		if (state.idle !== "") chips.push([`while ${clip(state.idle, 40)} was idle ✕`, "Show busy times, too", {idle: ""}]);
+		if (idle !== "") chips.push([`while ${clip(idle, 40)} was idle ✕`, "Show busy times, too", {idle: ""}]);
 		refill(
 			timeChips,
 			...chips.map(([text, title, changes]) => makeButton(text, () => app.set(changes), {class: "chip set", title})),
@@ -314,24 +291,28 @@ function startApp(profile) {
 
 	// Tells what the profile of a part of the time leaves out.
 	function sayWhatIsLeftOut() {
-		const {state, timeline, weight} = app,
-			texts = [];
+		const {view, idle, time, group} = app.state,
+			{timeline, weight} = app,
+			isOther = ![DEFAULTS.time, ""].includes(time);
+		const text = joinTexts(
+			[
+				weight && `Weight: ${joinTexts([weight.title, weight.note], ", ")}. What has no value is left out.`,
+				idle !== "" && "CPU samples of the time in which the GPU was idle, each with the part in it.",
+				idle === "" &&
+					isOther &&
+					"Of this time alone: what lasted longer counts with the part in it. A wait is shown by " +
+						"its call, not by what ran at that time; what has no usable times is left out.",
+				group === "step" && !weight && "Steps are times of the GPU: what lasted longer counts in each with the part in it.",
+				...(app.difference?.say() ?? []),
+				group !== "" &&
+					grouped?.isTooMany &&
+					"These stacks are too many and too deep to be grouped: they are shown without groups.",
+			],
+			" ",
+		);
+		const missing = timeline?.lost > 0 && `${plural(timeline.lost, "event is", "events are")} missing from the timeline.`;
 
-		if (weight) texts.push(`Weight: ${weight.title}${weight.note ? `, ${weight.note}` : ""}. What has no value is left out.`);
-		if (state.idle !== "") texts.push("CPU samples of the time in which the GPU was idle, each with the part in it.");
-		else if (![DEFAULTS.time, ""].includes(state.time))
-			texts.push(
-				"Of this time alone: what lasted longer counts with the part in it. A wait is shown by " +
-					"its call, not by what ran at that time; what has no usable times is left out.",
-			);
-		if (state.group === "step" && !weight) texts.push("Steps are times of the GPU: what lasted longer counts in each with the part in it.");
-		texts.push(...(app.difference?.say() ?? []));
-		if (state.group !== "" && grouped?.isTooMany)
-			texts.push("These stacks are too many and too deep to be grouped: they are shown without groups.");
-		if (texts.length > 0 && timeline?.lost > 0)
-			texts.push(`${plural(timeline.lost, "event is", "events are")} missing from the timeline.`);
-		byId("note").textContent = texts.join(" ");
-		byId("note").hidden = texts.length === 0 || !["flame", "tables", "source"].includes(state.view);
+		setText(byId("note"), text && ["flame", "tables", "source"].includes(view) ? joinTexts([text, missing], " ") : "");
 	}
 
 	function fillFilters() {
@@ -347,9 +328,8 @@ function startApp(profile) {
 		}
 		fillTimeChips();
 		sayWhatIsLeftOut();
-		byId("no-filter").hidden = [...Object.keys(FILTERS), "time", "idle"].every(
-			filter => [DEFAULTS[filter], ""].includes(app.state[filter]),
-		);
+		const keys = [...PLACE_KEYS, "time", "idle"];
+		byId("no-filter").hidden = keys.every(key => [DEFAULTS[key], ""].includes(app.state[key]));
 	}
 
 	function fillMatched() {
@@ -529,8 +509,7 @@ function startApp(profile) {
 	const command = app.difference ? app.difference.title : profile.facts.get("command");
 
 	byId("command").textContent = clip(command, 300);
-	byId("shown").hidden = shownWith === "";
-	byId("shown").textContent = `with ${clip(shownWith, 200)}`;
+	setText(byId("shown"), shownWith && `with ${clip(shownWith, 200)}`);
 	document.title = command ? `${clip(command, 80)} – profile` : "profile";
 	startExport(app, byId("export"));
 	addEventListener("keydown", key);

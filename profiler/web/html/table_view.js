@@ -7,7 +7,7 @@ import {ROW_GPU} from "./data.js";
 import {isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
 import {isFiltered, placeOfFrame} from "./details.js";
-import {compareTexts} from "./tree.js";
+import {compareNaturally, compareTexts} from "./tree.js";
 import {TABLE_GROUPS, TABLE_LABELS, describeFigures} from "./figures.js";
 import {sumTime, tableFunctions, tableGpuWork, tableStreams, tableThreads} from "./tables.js";
 
@@ -21,8 +21,6 @@ const ROWS_AT_ONCE = 200,
 	AROUND_NAME = 54, // pixels beside a name
 	NAME_WIDTH = 250, // pixels of a name: at least these or this part, where there are
 	NAME_PART = 0.3;
-
-const natural = new Intl.Collator("en", {numeric: true});
 
 export function makeTableView(app) {
 	const {frames} = app.profile;
@@ -206,7 +204,7 @@ export function makeTableView(app) {
 		const wanted = sort.replace(/^-/, "") || (table.sort ?? "ns"),
 			sorted = columns.find(column => column.key === wanted) ?? columns.find(column => !table.isFixed && !column.isText),
 			sign = sort.startsWith("-") ? 1 : -1,
-			compare = sorted?.isText ? natural.compare : compareTexts;
+			compare = sorted?.isText ? compareNaturally : compareTexts;
 		const isMatch = row =>
 			!app.search || app.matches[row.frame] || columns.some(column => column.isText && app.search.test(column.text(row)));
 		const rows = all.filter(isMatch).map(row => [sorted?.value(row) ?? 0, row]);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Lists the rows of the timeline: GPUs with how busy they were and their streams, then threads. A group of
 // rows opens and closes.
-import {formatShare, plural} from "./format.js";
-import {placesThatPass} from "./tree.js";
+import {getOrMake} from "./data.js";
+import {formatShare, joinTexts, plural} from "./format.js";
+import {compareNaturally, placesThatPass} from "./tree.js";
 import {placeNames} from "./tables.js";
-import {DEFAULTS} from "./state.js";
+import {DEFAULTS, PLACE_KEYS} from "./state.js";
 import {makeRangeTrack, sumsBefore} from "./timeline.js";
 import {gapsBetween, makeMeasure} from "./slices.js";
 
@@ -16,18 +17,18 @@ const GAP = 5,
 	MOST_RANGES = 4000000, // of a flame chart, at most
 	LEVELS = 96;
 
-const TRACK_LABELS = {
-		nvtx: "NVTX",
-		layers: "Operators, layers",
-		calls: "CUDA calls",
-		waits: "Waiting",
-		off: "Off the CPU",
-		samples: "CPU samples",
-	},
-	TRACK_KINDS = {gpu: "gpu", waits: "wait", off: "wait", samples: "cpu"},
-	ALWAYS = ["calls", "nvtx", "layers"],
-	THREAD_ORDER = ["nvtx", "layers", "calls", "waits", "off", "samples"],
+// Tracks in order: type, label, kind of time; those without a kind are always there.
+const TRACKS = [
+		["nvtx", "NVTX"],
+		["layers", "Operators, layers"],
+		["calls", "CUDA calls"],
+		["waits", "Waiting", "wait"],
+		["off", "Off the CPU", "wait"],
+		["samples", "CPU samples", "cpu"],
+		["gpu", "GPU", "gpu"],
+	].map(([type, label, kind]) => ({type, label, kind})),
 	REST = "others";
+const orderOf = ({type}) => TRACKS.findIndex(known => known.type === type);
 
 export function makeTimelineRows(app) {
 	const {profile} = app,
@@ -48,7 +49,7 @@ export function makeTimelineRows(app) {
 
 	function deviceName(label) {
 		const at = profile.devices.label.indexOf(label);
-		return [label || "GPU", at < 0 ? "" : profile.devices.name[at]].filter(text => text).join(" · ");
+		return joinTexts([label || "GPU", profile.devices.name[at]]);
 	}
 
 	function threadName({process, thread}) {
@@ -59,56 +60,39 @@ export function makeTimelineRows(app) {
 	}
 
 	function trackLabel(track, withProcess, withContext) {
-		if (track.type !== "gpu") return TRACK_LABELS[track.type];
-		return [
+		if (track.type !== "gpu") return TRACKS[orderOf(track)].label;
+		const texts = [
 			track.stream < 0 ? "no stream" : `stream ${track.stream}`,
-			withContext && track.context >= 0 ? `context ${track.context}` : "",
-			withProcess ? names.process(track.process) : "",
-		]
-			.filter(text => text)
-			.join(", ");
+			withContext && track.context >= 0 && `context ${track.context}`,
+			withProcess && names.process(track.process),
+		];
+		return joinTexts(texts, ", ");
 	}
 
 	// Returns how busy a device was, and a lane of its gaps: {measure, lane, share}.
-	function busyLane(timeline, device) {
-		if (!busy.has(device)) {
-			const sums = app.busyOf(device),
-				{start, end} = gapsBetween(sums, timeline.runFrom, timeline.runTo);
-			const store = {
-				count: start.length,
-				start,
-				duration: end.map((stop, i) => stop - start[i]),
-				number: new Uint8Array(start.length).fill(1),
-				frameAt: () => -1,
-			};
+	function makeBusy(timeline, device) {
+		const sums = app.busyOf(device),
+			{start, end} = gapsBetween(sums, timeline.runFrom, timeline.runTo),
+			count = start.length,
+			duration = end.map((stop, i) => stop - start[i]),
+			store = {count, start, duration, number: new Uint8Array(count).fill(1), frameAt: () => -1};
 
-			store.before = sumsBefore(store);
-			busy.set(device, {
-				measure: makeMeasure(sums),
-				share: formatShare(sums.busy, sums.run),
-				lane: {store, track: {type: "idle", device}, first: 0, end: store.count, reach: null},
-			});
-		}
-		return busy.get(device);
+		store.before = sumsBefore(store);
+		return {
+			measure: makeMeasure(sums),
+			share: formatShare(sums.busy, sums.run),
+			lane: {store, track: {type: "idle", device}, first: 0, end: count, reach: null},
+		};
 	}
+
+	const busyLane = (timeline, device) => getOrMake(busy, device, () => makeBusy(timeline, device));
 
 	// Returns the lanes of a thread's samples by depth: what is shown of their stacks.
 	function flameChart(timeline, track) {
-		if (!charts.has(track)) {
-			const tree = app.stackTree();
-
-			charts.set(
-				track,
-				makeRangeTrack(timeline.spans, [track], "samples", {
-					outer: tree.parent,
-					frame: tree.frame,
-					depth: tree.depth,
-					most: Math.min(Math.max(Math.floor(MOST_RANGES / Math.max(track.count, 1)), 1), LEVELS),
-					of: app.stackOf,
-				}),
-			);
-		}
-		return charts.get(track).lanes;
+		const {parent: outer, frame, depth} = app.stackTree(),
+			most = Math.min(Math.max(Math.floor(MOST_RANGES / Math.max(track.count, 1)), 1), LEVELS),
+			make = () => makeRangeTrack(timeline.spans, [track], "samples", {outer, frame, depth, most, of: app.stackOf});
+		return getOrMake(charts, track, make).lanes;
 	}
 
 	// Returns groups of tracks that pass the filter: devices, then the busiest process's threads, its main
@@ -121,18 +105,12 @@ export function makeTimelineRows(app) {
 			spent = new Map(); // by process
 
 		for (const track of timeline.tracks) {
-			if (
-				!track.places.some(passes) ||
-				!(
-					[DEFAULTS.kind, "all"].includes(state.kind) ||
-					ALWAYS.includes(track.type) ||
-					TRACK_KINDS[track.type] === state.kind
-				)
-			)
-				continue;
+			const {kind} = TRACKS[orderOf(track)],
+				isWanted = [DEFAULTS.kind, "all", kind].includes(state.kind) || kind === undefined;
+			if (!isWanted || !track.places.some(passes)) continue;
 			const isGpu = track.type === "gpu",
 				id = idOf(track);
-			const group = groups.get(id) ?? {
+			const group = getOrMake(groups, id, () => ({
 				id,
 				device: isGpu ? track.device : null,
 				label: isGpu ? deviceName(track.device) : threadName(track),
@@ -140,18 +118,17 @@ export function makeTimelineRows(app) {
 				isMain: !isGpu && track.thread === pids.get(track.process),
 				tracks: [],
 				ns: 0,
-			};
+			}));
 
 			group.tracks.push(track);
 			if (track.type !== "off") group.ns += track.ns; // a thread that sleeps is not busy
-			groups.set(id, group);
 		}
 		const sorted = [...groups.values()];
 
 		for (const {process, ns} of sorted) spent.set(process, (spent.get(process) ?? 0) + ns);
 		return sorted.sort((a, b) =>
 			a.device !== null || b.device !== null
-				? (b.device !== null) - (a.device !== null) || a.label.localeCompare(b.label, "en", {numeric: true})
+				? (b.device !== null) - (a.device !== null) || compareNaturally(a.label, b.label)
 				: spent.get(b.process) - spent.get(a.process) || a.process - b.process || b.isMain - a.isMain || b.ns - a.ns,
 		);
 	}
@@ -174,10 +151,8 @@ export function makeTimelineRows(app) {
 			height += row.height;
 		};
 		const addTracks = group => {
-			group.tracks.sort((a, b) =>
-				group.device !== null
-					? a.process - b.process || a.context - b.context || a.stream - b.stream
-					: THREAD_ORDER.indexOf(a.type) - THREAD_ORDER.indexOf(b.type),
+			group.tracks.sort(
+				(a, b) => orderOf(a) - orderOf(b) || a.process - b.process || a.context - b.context || a.stream - b.stream,
 			);
 			for (const track of group.tracks) {
 				(track.type === "samples" ? flameChart(timeline, track) : track.lanes).forEach((lane, i) =>
@@ -189,14 +164,10 @@ export function makeTimelineRows(app) {
 		const addGroup = (group, isClosed) => {
 			const shown = {...group, isOpen: isClosed === toggled.has(group.id)};
 
-			if (group.device !== null) {
-				const {lane, measure, share} = busyLane(timeline, group.device);
-				shown.label += ` · busy ${share} of the run`;
-				add({height: GROUP, group: shown});
-				add({height: BUSY, lane, measure, label: "Busy", device: group.device});
-			} else {
-				add({height: GROUP, group: shown});
-			}
+			const {lane, measure, share} = group.device === null ? {} : busyLane(timeline, group.device);
+			if (lane) shown.label += ` · busy ${share} of the run`;
+			add({height: GROUP, group: shown});
+			if (lane) add({height: BUSY, lane, measure, label: "Busy", device: group.device});
 			if (shown.isOpen) addTracks(group);
 			else closed.set(group.id, group);
 			return shown.isOpen;
@@ -233,14 +204,13 @@ export function makeTimelineRows(app) {
 		// Returns {rows, height, rowOf, ofRecords} of a timeline, as the state says.
 		update(timeline) {
 			const {state} = app,
-				now = JSON.stringify(["kind", "process", "thread", "device", "stream", "my"].map(name => state[name]));
+				now = JSON.stringify(["kind", "my", ...PLACE_KEYS].map(name => state[name]));
 
 			if (made?.timeline === timeline && now === key && made.tree === app.stackTree()) return made;
 			if (made?.timeline !== timeline) busy = new Map();
 			if (made?.tree !== app.stackTree()) charts = new Map();
 			key = now;
-			made = {...list(timeline), tree: app.stackTree()};
-			return made;
+			return (made = {...list(timeline), tree: app.stackTree()});
 		},
 		toggle,
 		// Opens what a track is in. Returns false if it is open.

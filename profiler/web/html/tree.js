@@ -108,6 +108,7 @@ export function weigh(profile, tree, passes) {
 	};
 }
 
+export const compareNaturally = new Intl.Collator("en", {numeric: true}).compare; // "2" before "10"
 export const compareTexts = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 // Returns positions of frames by name, for sorting.
