@@ -126,7 +126,7 @@ export async function openChromium(program) {
 			await send("Page.navigate", {url});
 			await until(
 				'document.documentElement.dataset.ready === "1" || ' +
-					'document.getElementById("status")?.className === "error"',
+					'document.querySelector("#status.warn") !== null',
 			);
 		},
 		async move(x, y) {

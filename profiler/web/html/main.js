@@ -579,7 +579,7 @@ async function start() {
 		requestAnimationFrame(() => setTimeout(() => readTimeline(app)));
 	} catch (error) {
 		const status = byId("status") ?? byId("content").appendChild(make("p", {id: "status"}));
-		status.className = "error";
+		status.className = "message warn";
 		status.textContent =
 			typeof DecompressionStream === "undefined"
 				? "This browser is too old for this report: it has no DecompressionStream."
