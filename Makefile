@@ -128,8 +128,8 @@ $(BUILD)/profiler/formats/svg_blob.o: profiler/formats/svg_blob.S $(wildcard pro
 # ---- the page of html reports ----
 
 # in this order; what a script imports comes before it
-page_scripts := $(addprefix profiler/web/html/,dom.js format.js data.js state.js kinds.js names.js tree.js own_code.js \
-	callers.js tables.js group.js source.js spans.js timeline.js slices.js busy.js draw.js gestures.js export.js \
+page_scripts := $(addprefix profiler/web/html/,dom.js format.js data.js state.js spans.js kinds.js names.js tree.js own_code.js \
+	callers.js tables.js group.js source.js timeline.js slices.js busy.js draw.js gestures.js export.js \
 	details.js figures.js difference.js graph_pane.js flame_view.js \
 	table_view.js \
 	gaps.js timeline_rows.js timeline_panel.js timeline_view.js \

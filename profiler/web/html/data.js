@@ -148,8 +148,7 @@ function readFacts({table, texts, reals}) {
 // In the order of enum figure_kind in profiler/tables/report_table.h.
 export const FIGURE = {TEXT: 0, FRAME: 1, COUNT: 2, TIME: 3, BYTES: 4, SHARE: 5, THOUSANDTHS: 6, NOTE: 7, NUMBER: 8};
 
-// Reads tables beside the profile: {key, title, leftOut, columns: [{label, kind}], rows}. A row
-// is a list of its cells.
+// Reads tables beside the profile: {key, title, leftOut, columns: [{label, kind}], rows}. A row is a list of its cells.
 function readFigures({number}, {text, table, texts, bytes}, frameCount) {
 	return Array.from({length: number()}, () => {
 		const key = text(number()),
@@ -200,8 +199,7 @@ function readWeights({number}, {text, table, words, reals, orUnknown}, stacks, p
 	}));
 }
 
-// Reads the source of device code: [{file, state, hasChanged, lines: texts by line number}]. The
-// file with most time is first.
+// Reads the source of device code: [{file, state, hasChanged, lines: texts by line number}]. The file with most time is first.
 function readSources(reader, {table, texts, bytes, words}) {
 	const {file, state, hasChanged, parts} = table({file: texts, state: bytes, hasChanged: bytes, parts: words});
 	const columns = () => Array.from(parts, words),

@@ -3,6 +3,7 @@
 
 import {make} from "./dom.js";
 import {KINDS} from "./kinds.js";
+import {firstWhere} from "./spans.js";
 
 export const ROWS_MAX = 400; // levels below the zoomed node
 export const SMALLEST = 0.6; // pixels; smaller neighbours are one box without a name
@@ -17,13 +18,8 @@ export function makeTextWidth(context) {
 		let width = 0;
 
 		for (let i = 0; i < text.length; i++) {
-			const code = text.charCodeAt(i);
-
-			if (code >= 128 && code !== 0x2026) return context.measureText(text).width;
-			if (code === 0x2026) {
-				width += 12;
-				continue;
-			}
+			const code = text[i] === "…" ? 127 : text.charCodeAt(i);
+			if (code > 127) return context.measureText(text).width;
 			if (widths[code] < 0) widths[code] = context.measureText(text[i]).width;
 			width += widths[code];
 		}
@@ -80,11 +76,9 @@ export function ancestor(graph, node, levels) {
 	return node;
 }
 
-// Returns boxes {node, x, width, row} for the time range [from, to], `width` pixels wide; row 0
-// is that of `top`. Small boxes in a row become one, with node -1. `hidden` is the number of
-// levels deeper than `rows`. `narrow` is the number of frames in small boxes, and their part of
-// the range; frames inside a small frame are not counted again. Nothing is shown inside closed
-// nodes.
+// Returns boxes {node, x, width, row} for the time range [from, to], `width` pixels wide; row 0 is that of `top`. Small boxes in a
+// row become one, with node -1. `hidden` is the number of levels deeper than `rows`. `narrow` is the number of frames in small
+// boxes, and their part of the range; frames inside a small frame are not counted again. Nothing is shown inside closed nodes.
 export function layOut(graph, top, from, to, width, rows, isClosed = () => false) {
 	const boxes = [],
 		stack = [top];
@@ -144,24 +138,12 @@ export function indexRows(boxes) {
 }
 
 export function boxAt(rows, row, x) {
-	const list = rows[row];
-
-	if (!list) return null;
-	let low = 0,
-		high = list.length;
-
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if (list[middle].x <= x) low = middle + 1;
-		else high = middle;
-	}
-	const box = list[low - 1];
-
+	const list = rows[row] ?? [],
+		box = list[firstWhere(0, list.length, i => list[i].x > x) - 1];
 	return box && x < box.x + Math.max(box.width, 1) ? box : null;
 }
 
-// Returns a stable number from 0 to 1 for a text, so that neighbours of one kind differ a little
-// in lightness.
+// Returns a stable number from 0 to 1 for a text, so that neighbours of one kind differ a little in lightness.
 export function shadeOf(text) {
 	let hash = 2166136261;
 	for (let i = 0; i < text.length && i < 64; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
@@ -178,21 +160,13 @@ export const BOX_COLOURS = {
 };
 export const DIM = 0.28; // opacity of boxes that are not wanted
 
-function channels(colour) {
-	return [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
-}
+const channels = colour => [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
 
 // Blends "#rrggbb" over another colour with an opacity.
 export function mixColours(colour, ground, opacity) {
-	const below = channels(ground);
-
-	return `#${channels(colour)
-		.map((value, i) =>
-			Math.round(value * opacity + below[i] * (1 - opacity))
-				.toString(16)
-				.padStart(2, "0"),
-		)
-		.join("")}`;
+	const below = channels(ground),
+		mixed = channels(colour).map((value, i) => Math.round(value * opacity + below[i] * (1 - opacity)));
+	return `#${mixed.map(value => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
 // Mixes "#rrggbb" with white (above 0) or black.
@@ -215,11 +189,8 @@ export function makeColours(app) {
 
 // Returns the relative luminance by WCAG 2.2 (www.w3.org/TR/WCAG22/#dfn-relative-luminance).
 function luminance(colour) {
-	const [red, green, blue] = channels(colour).map(channel => {
-		const value = channel / 255;
-		return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-	});
-
+	const linear = value => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4),
+		[red, green, blue] = channels(colour).map(channel => linear(channel / 255));
 	return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
@@ -231,8 +202,7 @@ export function contrast(a, b) {
 
 export const CONTRAST = 4.5; // of text, at least: WCAG 2.2, level AA
 
-// Returns black or white, whichever reads better on a colour. One of them always has a contrast
-// of at least 4.58.
+// Returns black or white, whichever reads better on a colour. One of them always has a contrast of at least 4.58.
 export function textOn(colour) {
 	return contrast(colour, "#000000") >= contrast(colour, "#ffffff") ? "#000000" : "#ffffff";
 }

@@ -261,7 +261,6 @@ export function makeFlameView(app) {
 			isAll = state.frame !== "" && (isSandwich() ? node === focusNode("") && prefix === "" : !state.inverted && node === 0),
 			frame = isAll ? app.frameOf(state.frame) : graph.frame[node],
 			[sums, at, boxes] = isAll ? [app.sums(), frame, app.countBoxes(frame)] : [graph, node, 1];
-
 		fillDetails(details, app, frame, sums, at, app.weights.total[0], boxes, actionsFor(prefix, isAll ? 0 : node, frame));
 	}
 
@@ -284,7 +283,6 @@ export function makeFlameView(app) {
 		if (!app.matches || app.state.inverted) return;
 		const {total} = app.weights,
 			{nodes} = outermost(app.tree, app.weights, app.matches);
-
 		nodes.sort((a, b) => total[b] - total[a] || a - b);
 		if (nodes.length > 0) zoomTo("", nextOf(nodes, nodes.indexOf(nodeOf(app.state.zoom).node), step));
 		main.reveal(selection().node);

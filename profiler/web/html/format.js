@@ -70,8 +70,7 @@ export function plural(count, one, many = `${one}s`) {
 
 const COMPARED = 4096; // characters
 
-// Returns a function that cuts texts to a length, in their middle: what follows the beginning that
-// texts have in common stays.
+// Returns a function that cuts texts to a length, in their middle: what follows the beginning that texts have in common stays.
 export function makeCutter(texts, length) {
 	const head = Math.max(length >> 2, 1),
 		rest = Math.max(length - head - 2, 1),

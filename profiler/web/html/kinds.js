@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kinds of frames, with the colours of pictures (svg/style.css). Colour-blind people can tell
-// them apart, too.
+// Kinds of frames, with the colours of pictures (svg/style.css). Colour-blind people can tell them apart, too.
 
 // In the order of the legend: number in enum frame_kind, word, label, colour in the light and in the dark.
 export const KINDS = [

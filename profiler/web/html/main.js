@@ -334,7 +334,6 @@ function startApp(profile) {
 
 	function fillMatched() {
 		const texts = app.search?.isPlain ? ["plain text"] : [];
-
 		if (app.matches && app.state.view === "flame") {
 			const {nodes, total} = outermost(app.tree, app.weights, app.matches);
 			if (nodes.length === 0) texts.unshift("no match");

@@ -2,13 +2,13 @@
 // Labels of frames, which tell them apart in little room.
 import {getOrMake} from "./data.js";
 import {KINDS} from "./kinds.js";
+import {firstWhere} from "./spans.js";
 
 const LONGEST_NAME = 400; // no box has room for more
 const LONGEST_READ = 4096; // characters of a kernel's name
 
-// Returns the text with its outermost template arguments as "<…>": "f<…>::g". A text with
-// unpaired brackets, as "operator<", stays. So do brackets that follow no name: "<module>", "<T
-// as U>::f".
+// Returns the text with its outermost template arguments as "<…>": "f<…>::g". A text with unpaired brackets, as "operator<", stays.
+// So do brackets that follow no name: "<module>", "<T as U>::f".
 export function elideArguments(text) {
 	let result = "",
 		depth = 0;
@@ -42,14 +42,8 @@ function layerStarts(text) {
 
 // Returns the longest beginning that passes `fits`. It ends at the end of a word if one is near.
 function cutTail(text, fits) {
-	let low = 0,
-		high = text.length;
+	let low = firstWhere(0, text.length, at => !fits(`${text.slice(0, at + 1)}…`));
 
-	while (low < high) {
-		const middle = (low + high + 1) >> 1;
-		if (fits(`${text.slice(0, middle)}…`)) low = middle;
-		else high = middle - 1;
-	}
 	if (fits(text)) return text;
 	if (low < 2) return "";
 	// do not split a surrogate pair
@@ -61,9 +55,8 @@ function cutTail(text, fits) {
 	return /^_*$/.test(text) ? "" : `${text}…`; // "__…" tells nothing
 }
 
-// Returns the best form of a name that fits, or "" if no useful one does. The prefix of a range or an
-// operator goes first: "op:aten::mm", not "op::run". Then of a layer's path the outer parts. `shared` characters are those of all
-// siblings.
+// Returns the best form of a name that fits, or "" if no useful one does. The prefix of a range or an operator goes first:
+// "op:aten::mm", not "op::run". Then of a layer's path the outer parts. `shared` characters are those of all siblings.
 export function cutName(name, fits, isLayer = false, shared = 0) {
 	let text = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
 
@@ -178,10 +171,7 @@ function tellApart(frames, labels, list) {
 	for (let count = 1; count <= most; count++) {
 		const longer = list.map((i, k) => [labels[i], ...own[k].slice(0, count)].join(" "));
 		if (new Set(longer).size < names) continue;
-		list.forEach((i, k) => {
-			labels[i] = longer[k];
-		});
-		return;
+		return list.forEach((i, k) => (labels[i] = longer[k]));
 	}
 }
 

@@ -130,9 +130,8 @@ export function foldUnnamed(profile) {
 	};
 }
 
-// Returns by stack the frame of its launch site: digest_site in profiler/tables/hot_spots.c, from
-// the outside in. Only callers of the outermost CUDA call count: the innermost Python function,
-// else another function, else a package; else the outermost frame.
+// Returns by stack the frame of its launch site: digest_site in profiler/tables/hot_spots.c, from the outside in. Only callers of
+// the outermost CUDA call count: the innermost Python function, else another function, else a package; else the outermost frame.
 function sitesOf(frames, {count, parent, frame}) {
 	const site = new Int32Array(count).fill(-1),
 		found = new Int32Array(count).fill(-1),
@@ -168,8 +167,7 @@ function sitesOf(frames, {count, parent, frame}) {
 	return site;
 }
 
-// Returns the folded stacks. `of` is the folded stack of each stack; `hasOwn` is whether any
-// function is the user's own.
+// Returns the folded stacks. `of` is the folded stack of each stack; `hasOwn` is whether any function is the user's own.
 export function foldStacks(frames, stacks) {
 	const {count} = stacks,
 		made = makeStacks(3 * count); // each frame adds two at most, and each stack an end
@@ -233,8 +231,7 @@ export function foldStacks(frames, stacks) {
 	return {stacks: {...folded, site: sitesOf(frames, folded)}, of, hasOwn};
 }
 
-// Explains why library code cannot be told from the user's own, or returns "". `fold` makes
-// folded stacks.
+// Explains why library code cannot be told from the user's own, or returns "". `fold` makes folded stacks.
 export function whyNotFolded(profile, fold) {
 	const {frames, facts} = profile;
 	let hasCallers = false;

@@ -60,10 +60,9 @@ function makeRows(count, listOf) {
 	return {count, ...Object.fromEntries(lists)};
 }
 
-// Returns rows like the profile's for the time of a measure. A span counts with the part of it
-// that is in that time. A launch has no weight. `kinds` are the kinds of spans, all by default.
-// `atMoment`: a sample counts wholly or not at all, by the moment it was taken; its span extends
-// behind that moment, into what begins then.
+// Returns rows like the profile's for the time of a measure. A span counts with the part of it that is in that time. A launch has
+// no weight. `kinds` are the kinds of spans, all by default. `atMoment`: a sample counts wholly or not at all, by the moment it was
+// taken; its span extends behind that moment, into what begins then.
 export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 	const {spans} = timeline;
 	const rows = makeRows(0, () => []),

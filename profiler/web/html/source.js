@@ -3,8 +3,7 @@
 import {ROW_GPU, getOrMake} from "./data.js";
 import {isKind} from "./kinds.js";
 
-// In the order of enum source_state in profiler/shape/source_file.h: reasons why there is no
-// text.
+// In the order of enum source_state in profiler/shape/source_file.h: reasons why there is no text.
 export const SOURCE_STATES = [
 	"",
 	"was not found where this report was written, or may not be read there",
@@ -24,10 +23,9 @@ function addNs(map, key, ns) {
 	map.set(key, (map.get(key) ?? 0) + ns);
 }
 
-// Returns by kernel, as frames: {frame, ns, stalls, unplaced, files}. `ns` is all its time, and
-// `stalls` the part with reasons. `unplaced` is the time without a line: {ns, reasons}. `files`
-// is by path {file, ns, lines}, and `lines` by number {line, ns, reasons}. `reasons` is ns by
-// frame.
+// Returns by kernel, as frames: {frame, ns, stalls, unplaced, files}. `ns` is all its time, and `stalls` the part with reasons.
+// `unplaced` is the time without a line: {ns, reasons}. `files` is by path {file, ns, lines}, and `lines` by number {line, ns,
+// reasons}. `reasons` is ns by frame.
 export function sumLines(profile, tree, kinds, passes) {
 	const {rows, frames} = profile,
 		kernels = new Map();
@@ -80,9 +78,8 @@ export function sumReasons(places) {
 	return [...sums].sort(([, a], [, b]) => b - a);
 }
 
-// Returns the visible lines of a file, in order: {line, text, place}. `place` is null without
-// samples, `text` null if unknown. They are the lines around samples that the source has. "isGap"
-// says that lines before this one are left out.
+// Returns the visible lines of a file, in order: {line, text, place}. `place` is null without samples, `text` null if unknown. They
+// are the lines around samples that the source has. "isGap" says that lines before this one are left out.
 export function listLines(file, source) {
 	const numbers = new Set(file.lines.keys());
 

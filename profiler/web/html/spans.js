@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the visible spans of a lane, and where they are. The work grows with the pixels, not with
-// the spans.
+// Finds the visible spans of a lane, and where they are. The work grows with the pixels, not with the spans.
 
 export const SMALLEST_SPAN = 2; // pixels; smaller neighbours are one box
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shows tables that can be sorted. The search filters them, and a row leads to the callers and
-// callees of its frame.
+// Shows tables that can be sorted. The search filters them, and a row leads to the callers and callees of its frame.
 import {make, makeBar, makeButton, makeGroup, makeTable, makeView, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatRate, formatShare, makeCutter, plural} from "./format.js";
 import {ROW_GPU} from "./data.js";
@@ -287,7 +286,6 @@ export function makeTableView(app) {
 			const {isCollapsed, anchorNode} = getSelection();
 			if (lead && (isCollapsed || !event.currentTarget.contains(anchorNode))) lead[1]();
 		};
-
 		const cells = columns.map(column => (column.isName ? makeName(column, row, lead, cut) : makeCell(column, row)));
 		return make("tr", {class: lead && "leads", on: {click}}, ...cells);
 	}

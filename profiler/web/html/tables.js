@@ -67,8 +67,7 @@ export function sumFrames(tree, weights, frameCount, spinning = -1) {
 	return sums;
 }
 
-// Returns the stack without what is below a kernel, whose time it is: by --stalls, or a wait for
-// another rank.
+// Returns the stack without what is below a kernel, whose time it is: by --stalls, or a wait for another rank.
 function workNode(tree, kinds, node) {
 	let at = node;
 	if (node <= 0 || !isKind(kinds[tree.frame[node]], "stall", "wait")) return node;
@@ -145,12 +144,10 @@ export function tableOnCpu(profile, tree, kinds, passes) {
 		const frame = tree.frame[rows.stack[i]];
 		return rows.kind[i] === ROW_CPU && frame >= 0 && isKind(kinds[frame], ...FUNCTION_KINDS) ? frame : null;
 	};
-
 	return sumRows(profile, passes, functionOf, frame => ({frame})).map(({frame, cpu}) => ({frame, ns: cpu}));
 }
 
-// Lists functions. Waiting time is no function's own: its stack ends where the work that ran was
-// launched.
+// Lists functions. Waiting time is no function's own: its stack ends where the work that ran was launched.
 export function tableFunctions(kinds, sums) {
 	const list = [];
 

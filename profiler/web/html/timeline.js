@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Turns the timeline's parts of the page (profiler/web/html_timeline.h) into spans in lanes.
-// Spans are columns. Spans of a track are adjacent, and so are those of a lane, in order of their
-// starts. Times are ns since the command's start. Spans in a lane hardly overlap, and end in the
-// order in which they start. A crowded lane is an exception: its `reach` is by span the latest
-// end so far.
+// Turns the timeline's parts of the page (profiler/web/html_timeline.h) into spans in lanes. Spans are columns. Spans of a track
+// are adjacent, and so are those of a lane, in order of their starts. Times are ns since the command's start. Spans in a lane
+// hardly overlap, and end in the order in which they start. A crowded lane is an exception: its `reach` is by span the latest end
+// so far.
 import {makeReader, UNKNOWN} from "./data.js";
 import {deviceLabels} from "./tree.js";
 

@@ -247,7 +247,6 @@ export function makeTimelinePanel(app, element, view) {
 		// `span` is what is selected; null: the device of the state, if any.
 		show(span) {
 			const device = app.state.gpu;
-
 			if (!span && lanesByDevice(app.timeline).has(device)) return showDevice(device);
 			shownDevice = "";
 			if (!span) return showHint();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists the rows of the timeline: GPUs with how busy they were and their streams, then threads. A group of
-// rows opens and closes.
+// Lists the rows of the timeline: GPUs with how busy they were and their streams, then threads. A group of rows opens and closes.
 import {getOrMake} from "./data.js";
 import {formatShare, joinTexts, plural} from "./format.js";
 import {compareNaturally, placesThatPass} from "./tree.js";
@@ -95,8 +94,7 @@ export function makeTimelineRows(app) {
 		return getOrMake(charts, track, make).lanes;
 	}
 
-	// Returns groups of tracks that pass the filter: devices, then the busiest process's threads, its main
-	// thread first.
+	// Returns groups of tracks that pass the filter: devices, then the busiest process's threads, its main thread first.
 	function groupTracks(timeline) {
 		const {state} = app,
 			passes = placesThatPass(profile, state),
@@ -205,7 +203,6 @@ export function makeTimelineRows(app) {
 		update(timeline) {
 			const {state} = app,
 				now = JSON.stringify(["kind", "my", ...PLACE_KEYS].map(name => state[name]));
-
 			if (made?.timeline === timeline && now === key && made.tree === app.stackTree()) return made;
 			if (made?.timeline !== timeline) busy = new Map();
 			if (made?.tree !== app.stackTree()) charts = new Map();

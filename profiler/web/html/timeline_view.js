@@ -605,7 +605,6 @@ export function makeTimelineView(app) {
 	function moveBeside(step) {
 		if (!cursor) return moveRow(0);
 		const i = cursor.i + step;
-
 		if (i >= cursor.lane.first && i < cursor.lane.end) setCursor({lane: cursor.lane, i});
 	}
 
@@ -679,10 +678,8 @@ export function makeTimelineView(app) {
 	// Selects what is under the pointer; a double-click, or a second tap, zooms to it.
 	function clickAt(event, isAgain) {
 		const [{group, device} = {}] = rowsWithin(yAt(event), yAt(event) + 1);
-
 		if (group && (group.device === null || xAt(event) < labelWidth())) return toggle(group);
 		const span = spanUnder(event);
-
 		if (isAgain && span !== null && isSame(span, cursor)) return zoomTo(span);
 		setCursor(span, false);
 		if (!span && (device ?? group?.device) !== undefined) app.set({gpu: device ?? group.device}, true);

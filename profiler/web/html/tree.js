@@ -55,7 +55,6 @@ export function rowsThatPass(profile, filter, kinds) {
 	const {count, kind, place} = profile.rows,
 		isHere = placesThatPass(profile, filter),
 		passes = new Uint8Array(count);
-
 	for (let i = 0; i < count; i++) passes[i] = kinds.includes(kind[i]) && isHere(place[i]);
 	return passes;
 }
@@ -68,7 +67,6 @@ export function nextOf(list, at, step) {
 // Returns the nodes from the root on to one, without the root.
 export function pathTo(parent, node) {
 	const path = [];
-
 	for (let at = node; at > 0; at = parent[at]) path.push(at);
 	return path.reverse();
 }
@@ -120,8 +118,7 @@ export function rankNames(frames) {
 	return rank;
 }
 
-// Compares two frames of siblings: layers and steps come first, in order of their nodes' numbers. Returns 0 if
-// none is one.
+// Compares two frames of siblings: layers and steps come first, in order of their nodes' numbers. Returns 0 if none is one.
 function compareTurns(isInTurn, a, b, order) {
 	const [one, other] = [isInTurn?.[a] ?? 0, isInTurn?.[b] ?? 0];
 	return one && other ? order : other - one;
@@ -132,9 +129,8 @@ export function nodeOfName({count}, {total}, name) {
 	return /^\d+$/.test(name) && +name < count && total[+name] > 0 ? +name : 0;
 }
 
-// Returns the picture's order: callers around callees. Children with time are in order: layers of a
-// model and steps (`isInTurn` by frame) as they ran, then the largest first; or by `rank` of their frames.
-// `start` is where a node begins, in ns.
+// Returns the picture's order: callers around callees. Children with time are in order: layers of a model and steps (`isInTurn` by
+// frame) as they ran, then the largest first; or by `rank` of their frames. `start` is where a node begins, in ns.
 export function makeCallees(tree, weights, rank, isInTurn = null) {
 	const {count, parent, frame, depth, first, list} = tree;
 	const {total} = weights;
@@ -198,7 +194,6 @@ const SEARCHED = 4096, // characters of a name
 // Returns true for a pattern that repeats a group whose length or text varies, as "(a+)+": such a search may take for ever.
 function mayTakeForEver(pattern) {
 	let text = pattern.replace(/\\.|\[(?:\\.|[^\]\\])*\]/gs, "x");
-
 	for (;;) {
 		const [group, inside, repeat] = /\((?:\?(?:[:=!]|<[=!]|<\w+>))?([^()]*)\)([*+{]?)/.exec(text) ?? [""],
 			varies = /[*+?{|]/.test(inside);
