@@ -26,20 +26,12 @@ function decodeBase64(text) {
 
 async function inflate(bytes) {
 	const {readable, writable} = new DecompressionStream("gzip"),
-		writer = writable.getWriter(),
-		chunks = [];
-	let size = 0;
+		writer = writable.getWriter();
 
 	// what is wrong with the bytes is an error of reading, too
 	writer.write(bytes).catch(() => {});
 	writer.close().catch(() => {});
-	const reader = readable.getReader();
-
-	for (let step; !(step = await reader.read()).done; size += step.value.length) chunks.push(step.value);
-	const all = new Uint8Array(size);
-
-	for (const chunk of chunks.reverse()) all.set(chunk, (size -= chunk.length));
-	return all;
+	return new Uint8Array(await new Response(readable).arrayBuffer());
 }
 
 export function makeReader(bytes) {

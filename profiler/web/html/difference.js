@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The report of a comparison: amounts before and after, and which changes may be chance.
-import {make, makeEntry, makeGroup, refill} from "./dom.js";
+import {make, makeEntry, refill} from "./dom.js";
 import {clip, cut, formatBytes, formatCount, plural} from "./format.js";
 import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_KINDS, ROW_WAIT, getOrMake} from "./data.js";
 import {isKind} from "./kinds.js";
@@ -323,7 +323,6 @@ export function makeDifference(app) {
 		return count > 0 ? [`${plural(count, "frame")} of ${app.amount(sum)} only ${side}: other widths show them.`] : [];
 	}
 
-	const choose = (label, key, ...choices) => makeGroup(label, choices, app.state[key], value => app.set({[key]: value}));
 	const colour = change => app.colour(changeColour(change));
 
 	return {
@@ -336,17 +335,18 @@ export function makeDifference(app) {
 			return rows;
 		},
 		update() {
-			refill(
-				bar,
-				choose(
-					"Widths",
-					"widths",
+			const widths = [
 					["after", "After", "Widths are amounts after"],
 					["before", "Before", "Widths are amounts before"],
 					["both", "Both", "Widths are the larger amounts: frames of both sides are shown"],
-				),
-				isNormalized ? "" : choose("Amounts", "shares", ["", "Times"], ["1", "Shares", "For runs that did more work: scaled to equal totals"]),
-				choose("Changes", "changes", ["", "Significant"], ["all", "All changes", "With what may be noise"]),
+				],
+				shares = [["", "Times"], ["1", "Shares", "For runs that did more work: scaled to equal totals"]],
+				changes = [["", "Significant"], ["all", "All changes", "With what may be noise"]];
+			refill(
+				bar,
+				app.makeChoice("Widths", "widths", widths),
+				!isNormalized && app.makeChoice("Amounts", "shares", shares),
+				app.makeChoice("Changes", "changes", changes),
 			);
 		},
 		// Says what the picture and the tables are of.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shows the flame graph, or the sandwich of a frame: its callers above, its callees below. One box is
 // selected: the panel and the keys are about that one.
-import {make, makeButton, makeEntry, makeGroup, refill} from "./dom.js";
+import {make, makeButton, makeEntry, makeView, refill} from "./dom.js";
 import {cut} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
 import {makeCallees, nextOf, outermost, pathTo, rankNames} from "./tree.js";
@@ -27,33 +27,14 @@ export function makeFlameView(app) {
 		rank = null,
 		rootKey = "";
 	const isSandwich = () => app.state.inverted === "2";
-	const makePane = (prefix, label, isUp, skipped) =>
-		makeGraphPane(
-			app,
-			label,
-			{
-				select: node => select(prefix, node),
-				zoom: node => zoomTo(prefix, node),
-				isClosed: node => isClosed(prefix, node),
-				nameOf: node => nameOf(prefix, node),
-			},
-			isUp,
-			skipped,
-		);
+	const makePane = (prefix, label, isUp, skipped) => {
+		const acts = Object.entries({select, zoom: zoomTo, isClosed, nameOf}).map(([name, act]) => [name, node => act(prefix, node)]);
+		return makeGraphPane(app, label, Object.fromEntries(acts), isUp, skipped);
+	};
 	const main = makePane("", "Flame graph", () => app.state.bottom !== "" && !isSandwich(), () => (isSandwich() ? 1 : 0)),
 		upper = makePane(UPPER, "Callers", () => true, () => 2);
-	const element = make(
-		"section",
-		{class: "view", "aria-label": "Flame graph"},
-		tools,
-		crumbs,
-		upper.element,
-		main.element,
-		below,
-		details,
-		main.tip,
-		upper.tip,
-	);
+	const panes = [main, upper],
+		element = makeView("flame", "Flame graph", tools, crumbs, upper.element, main.element, below, details, main.tip, upper.tip);
 
 	// ---- the trees that are shown ----
 
@@ -106,7 +87,7 @@ export function makeFlameView(app) {
 		showIn(main, "", isSandwich() ? focusNode("") : 0);
 		main.element.style.flex = isSandwich() ? `0 1 ${main.needs() + 2}px` : "";
 		if (isSandwich()) showIn(upper, UPPER, focusNode(UPPER));
-		if (rootKey !== state.bottom + state.inverted + state.frame) for (const pane of [main, upper]) pane.toRoot();
+		if (rootKey !== state.bottom + state.inverted + state.frame) for (const pane of panes) pane.toRoot();
 		rootKey = state.bottom + state.inverted + state.frame;
 		below.textContent = main.below() || "\u00a0";
 	}
@@ -132,8 +113,7 @@ export function makeFlameView(app) {
 		const {state} = app,
 			graph = graphs.get(prefix);
 
-		if (node <= 0 || !hasIdleThreads[graph.frame[node]]) return false;
-		if (state.inverted || state.frame !== "" || app.matches) return false;
+		if (!hasIdleThreads[graph.frame[node]] || state.inverted || state.frame !== "" || app.matches) return false;
 		const zoomed = nodeOf(state.zoom).node,
 			levels = graph.depth[zoomed] - graph.depth[node];
 
@@ -158,40 +138,18 @@ export function makeFlameView(app) {
 	// ---- the bars above ----
 
 	function fillTools() {
-		const {state} = app;
-
+		const directions = [
+				["", "Callees", "Each caller with its callees inside"],
+				["1", "Callers", "Each function with its callers inside (i)"],
+				["2", "Sandwich", "Callers above the frame, callees below"],
+			].slice(0, isSandwich() ? 3 : 2),
+			orders = [["size", "By time", "The largest first"], ["name", "By name", "In order of names"]],
+			roots = [["", "Root on top", "An icicle"], ["1", "Root at the bottom", "A flame"]];
 		refill(
 			tools,
-			makeGroup(
-				"What is inside what",
-				[
-					["", "Callees", "Each caller with its callees inside"],
-					["1", "Callers", "Each function with its callers inside (i)"],
-					...(isSandwich() ? [["2", "Sandwich", "Callers above the frame, callees below"]] : []),
-				],
-				state.inverted,
-				inverted => app.set({inverted, zoom: "", pick: "", frame: ""}),
-			),
-			makeGroup(
-				"Order",
-				[
-					["size", "By time", "The largest first"],
-					["name", "By name", "In order of names"],
-				],
-				state.order,
-				order => app.set({order}),
-			),
-			isSandwich()
-				? null
-				: makeGroup(
-						"Root",
-						[
-							["", "Root on top", "An icicle"],
-							["1", "Root at the bottom", "A flame"],
-						],
-						state.bottom,
-						bottom => app.set({bottom}),
-					),
+			app.makeChoice("What is inside what", "inverted", directions, {zoom: "", pick: "", frame: ""}),
+			app.makeChoice("Order", "order", orders),
+			!isSandwich() && app.makeChoice("Root", "bottom", roots),
 			app.makeMineButton(),
 			legend,
 		);
@@ -289,7 +247,7 @@ export function makeFlameView(app) {
 	}
 
 	function zoomOutAll() {
-		for (const pane of [main, upper]) if (!pane.element.hidden) pane.fit();
+		for (const pane of panes) if (!pane.element.hidden) pane.fit();
 		app.set({zoom: "", pick: ""});
 	}
 
@@ -355,11 +313,11 @@ export function makeFlameView(app) {
 		update,
 		keys,
 		leave() {
-			for (const pane of [main, upper]) pane.leave();
+			for (const pane of panes) pane.leave();
 		},
 		recolour() {
 			fillLegend();
-			for (const pane of [main, upper]) pane.draw();
+			for (const pane of panes) pane.draw();
 			if (graphs.size > 0) showDetails(selection());
 		},
 		// Draws everything that is shown. Returns its size.

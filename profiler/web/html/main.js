@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The page: state that all views share, and the address that stands for it.
-import {make, makeButton, makeChoice, makeSelect, makeSwatch, refill, setText} from "./dom.js";
+import {make, makeButton, makeChoice, makeGroup, makeSelect, makeSwatch, refill, setText} from "./dom.js";
 import {clip, formatAmount, formatShare, formatTime, joinTexts, plural} from "./format.js";
 import {ROLE, ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, getOrMake, unpackBytes, unpackProfile} from "./data.js";
 import {KINDS, isKind, kindsOfFrames} from "./kinds.js";
@@ -176,6 +176,9 @@ function startApp(profile) {
 		},
 		devices: () => [...lanesByDevice(app.timeline).keys()],
 		makeSwatch: frame => makeSwatch(app.colour(KINDS[kinds[frame]]), KINDS[kinds[frame]].label),
+		// Makes buttons that choose a value of the state. `more` changes with it.
+		makeChoice: (label, key, choices, more) =>
+			makeGroup(label, choices, app.state[key], value => app.set({[key]: value, ...more})),
 		makeMineButton: () =>
 			makeButton("My code", app.toggleMine, {
 				title: whyNotMine || "Fold others' code into its packages, as --my-code does (o)",
