@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Trees whose nodes are made on demand, because all of them would be many times the tree: callers inside
-// the functions that time was spent in, and callees of a frame wherever it is.
+// Trees whose nodes are made on demand, as all would be many: callers inside functions with time, and all callees of a frame.
 
 import {getOrMake} from "./data.js";
 import {pathTo} from "./tree.js";
 
-// `focus` is a frame that is wanted with everything inside it; -1: all frames with time of their own.
-// `isCallees`: callees of the focus in place of its callers.
+// `focus`: a frame, with everything inside it; -1: all with time of their own. `isCallees`: its callees in place of callers.
 export function makeCallers(tree, weights, focus, outermostNodes, rank, isCallees = false) {
 	const isOwn = focus < 0,
 		weight = isOwn ? weights.own : weights.total,

@@ -169,8 +169,7 @@ function finishRows(rows, stacks, places) {
 	return rows;
 }
 
-// Reads the weights that stacks can be drawn by in place of time: [{title, unit, note, rows}].
-// Rows are like those of GPU work, with values in place of ns.
+// Reads the weights that stacks can be drawn by: [{title, unit, note, rows}]. Rows are as of GPU work, with values in place of ns.
 function readWeights({number}, {text, table, words, reals, orUnknown}, stacks, places) {
 	return Array.from({length: number()}, () => ({
 		title: text(number()),
@@ -212,8 +211,7 @@ function readSources(reader, {table, texts, bytes, words}) {
 	});
 }
 
-// Roles of frames for users who look for their own code. In the order of enum code_role in
-// profiler/shape/code_role.h; then frames of packages, which library code is folded to.
+// Roles of frames, by enum code_role in profiler/shape/code_role.h; then that of packages, which library code is folded to.
 export const ROLE = {
 	OWN: 0,
 	CALLERS: 1, // that of what calls it: plumbing below a package, else own
@@ -282,8 +280,7 @@ function readFrameFacts({table, words, texts}, frameCount) {
 	return facts;
 }
 
-// Reads the steps of the main loop: {start: ns since the command's start, of each and the end of the last one, warmUp: how
-// many of them are warm-up}.
+// Reads the steps of the main loop: {start: ns of each, and the end of the last one, warmUp: how many are warm-up}.
 function readSteps(reader) {
 	const start = reader.column(reader.number(), Float64Array);
 	for (let i = 1; i < start.length; i++) start[i] += start[i - 1];

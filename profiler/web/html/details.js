@@ -12,8 +12,7 @@ export function placeOfFrame(frames, frame) {
 	return frames.module[frame];
 }
 
-// Fills a panel: a name, in a line what else is known, facts [label, value, title], buttons [label, title, act]. Facts without
-// a value are left out, and so is what is false.
+// Fills a panel: a name, a line of texts, facts [label, value, title], buttons [label, title, act]. What is false is left out.
 export function fillPanel(element, swatch, name, where, facts, actions, more = null) {
 	const shown = facts.filter(([, value]) => value).map(([label, value, title = null]) =>
 		make("div", {title}, make("dt", {text: label}), make("dd", {text: value})),
@@ -50,8 +49,7 @@ function sayWhole({state, isPart}) {
 	return isPart ? "the part of the run in this file" : "the whole profile";
 }
 
-// `sums` are lists: total, own, operations, bytes, byKind. Their entry `at` is shown, as a part of `whole` ns; `occurrences` is
-// the number of boxes.
+// Shows the entry `at` of `sums`, which are lists, as a part of `whole` ns; `occurrences` is the number of boxes.
 export function fillDetails(element, app, frame, sums, at, whole, occurrences, actions) {
 	const {frames} = app.profile,
 		[total, own, operations, bytes] = [sums.total, sums.own, sums.operations, sums.bytes].map(list => list[at]),

@@ -57,8 +57,7 @@ export function judge(at, [runsBefore, runsAfter]) {
 	return change;
 }
 
-// Returns the deviate from which on changes are significant, so that 1 in 20 of those is chance: Benjamini and
-// Hochberg 1995, as in profiler/tables/significance.h.
+// Returns the deviate from which on changes are significant, so that 1 in 20 of those is chance: profiler/tables/significance.h.
 export function levelOf(changes) {
 	const tested = changes.filter(({hasBound, bound}) => hasBound && bound > 0);
 	const deviates = tested.map(({difference, z}) => (difference === 0 ? 0 : z)).sort((a, b) => b - a);
@@ -99,8 +98,7 @@ export function changeColour({before, difference, verdict}) {
 
 // ---- rows ----
 
-// Returns the rows of both sides, with `columns` for judge(); `widths` chooses their ns. With `shares`, each run is scaled
-// to the total of those after, by kind.
+// Returns the rows of both sides, with `columns` for judge(). With `shares`, each run is scaled to the totals after, by kind.
 export function makeChangedRows({rows, difference}, widths, shares) {
 	const {sides, values, counts} = difference,
 		totalOf = Array.from(rows.kind, kind => (kind === ROW_CALL ? ROW_WAIT : kind)),
@@ -135,8 +133,7 @@ export function makeChangedRows({rows, difference}, widths, shares) {
 	};
 }
 
-// Tables of rows: key, kinds of rows, and the kinds of frames that they count for: the nearest outward, or
-// launch sites. The work of the first ones is all work, once.
+// Tables: key, kinds of rows, and of frames that they count for: the nearest outward; null: launch sites. The first are all work.
 const WORK_TABLES = 4;
 const CHANGED_TABLES = [
 	["kernels", [ROW_GPU], ["gpu"]],

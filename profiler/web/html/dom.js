@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Makes elements from untrusted texts: never from markup.
 
-// `values`: "text", "on" (an object of listeners), "style" (an object), and attributes. What is undefined, null or false is left
-// out, also of children.
+// `values`: "text", "on" (listeners), "style", and attributes. What is undefined, null or false is left out, also of children.
 export function make(tag, values = {}, ...children) {
 	const element = document.createElement(tag);
 
@@ -28,7 +27,6 @@ export function makeChoice(choices, value, choose) {
 	);
 }
 
-// Makes the group of such buttons.
 export function makeGroup(label, ...choice) {
 	return make("div", {class: "group", role: "group", "aria-label": label}, ...makeChoice(...choice));
 }
@@ -52,7 +50,6 @@ export function makeBar(share, style = {}) {
 	return make("b", {"aria-hidden": "true", style: {width: `calc((100% - 18px) * ${share})`, ...style}});
 }
 
-// Makes the legend's entry of a colour.
 export function makeEntry(colour, text, title = null) {
 	return make("li", {title}, makeSwatch(colour), text);
 }

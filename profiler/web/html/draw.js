@@ -46,7 +46,6 @@ export function prepareCanvas(canvas, width, height) {
 	return context;
 }
 
-// Fills a rectangle.
 export function fillBox(context, colour, x, y, width, height) {
 	context.fillStyle = colour;
 	context.fillRect(x, y, width, height);

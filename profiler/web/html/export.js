@@ -25,8 +25,7 @@ export function escapeXml(text) {
 
 const NAMESPACE = ["http", "//www.w3.org/2000/svg"].join(":"); // the page itself names no other place
 
-// Makes a picture of what `paint` draws: it has a part of the interface of a canvas's context, and `title`, the text of the next
-// shapes' tooltip. `paint` returns {width, height}.
+// Makes a picture of what `paint` draws on a part of a canvas's context, where `title` is for tooltips. It returns its size.
 export function makeSvg(paint, ground, title, description) {
 	const parts = [],
 		round = number => Math.round(number * 100) / 100;
@@ -52,8 +51,7 @@ ${parts.join("")}</g>
 `;
 }
 
-// Returns a line for each stack with a weight of its own: names from the root on, then the weight. `wanted(node)` chooses nodes
-// with all that is inside them.
+// Returns a line for each stack with a weight of its own: names from the root on, then the weight. `wanted` is by node.
 export function makeFolded(tree, weights, names, wanted) {
 	const isInside = new Uint8Array(tree.count),
 		lines = [];
@@ -99,6 +97,13 @@ export function startExport(app, menu) {
 		setTimeout(() => URL.revokeObjectURL(link.href), URL_MS);
 		menu.open = false;
 	};
+	const saveOrSay = (button, text, file) => {
+		try {
+			save(...file);
+		} catch (error) {
+			button.textContent = `${text}: ${error.message}`;
+		}
+	};
 	const folded = () => {
 		const {state, tree, weights, profile} = app,
 			zoom = state.inverted ? 0 : nodeOfName(tree, weights, state.zoom),
@@ -116,22 +121,9 @@ export function startExport(app, menu) {
 			[view.rowsShown, "Table as Markdown", "profile.md", "text/markdown", () => makeMarkdown(view.rowsShown())],
 		];
 
-		refill(
-			list,
-			...items.map(([offered, text, ...file]) =>
-				makeButton(
-					text,
-					event => {
-						try {
-							save(...file);
-						} catch (error) {
-							event.target.textContent = `${text}: ${error.message}`;
-						}
-					},
-					{disabled: !offered},
-				),
-			),
-		);
+		const makeItem = ([offered, text, ...file]) =>
+			makeButton(text, event => saveOrSay(event.target, text, file), {disabled: !offered});
+		refill(list, ...items.map(makeItem));
 	});
 	// its keys are not the view's
 	menu.addEventListener("keydown", event => {

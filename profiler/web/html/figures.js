@@ -77,8 +77,7 @@ const FIGURES = {
 	[FIGURE_MEASURED]: metric => (metric ? formatNumber(metric.Mean) : "–"),
 };
 
-// Turns rows of a metric of a kernel into rows of a kernel, with a column for each metric. Kernels
-// may share a name: a metric that the row has begins a new one.
+// Turns rows by kernel and metric into rows of kernels, a metric a column. Of one name, a metric that a row has begins a new one.
 export function pivotCounters(figure) {
 	const labels = figure.columns.map(({label}) => label),
 		metrics = new Map(),
@@ -102,8 +101,7 @@ export function pivotCounters(figure) {
 	};
 }
 
-// Returns a function that finds the frame of a text: a name, or a path that begins with one. Host
-// code may have the name of a kernel that it launches.
+// Returns a function that finds the frame of a name, or of a path that begins with one. Host code may be named as its kernel.
 function makeFinder(frames, kinds) {
 	const found = [new Map(), new Map()];
 	for (const names of [frames.shortName, frames.name])
@@ -137,8 +135,7 @@ function describeColumn({label, kind, unit}, i) {
 	};
 }
 
-// Turns tables of the data into tables of the view. Rows are in the order of the data, the most
-// important first. `nameColumn` makes a column with names of frames.
+// Turns tables of the data, the most important rows first, into those of the view. `nameColumn` makes a column of frames' names.
 export function describeFigures(figures, frames, kinds, nameColumn) {
 	const find = makeFinder(frames, kinds);
 

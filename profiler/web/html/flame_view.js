@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shows the flame graph, or the sandwich of a frame: its callers above, its callees below. One box is
-// selected: the panel and the keys are about that one.
+// Shows the flame graph, or the sandwich of a frame: callers above, callees below. Panel and keys are about the selected box.
 import {make, makeButton, makeEntry, makeView, refill} from "./dom.js";
 import {cut} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
@@ -112,11 +111,9 @@ export function makeFlameView(app) {
 	function isClosed(prefix, node) {
 		const {state} = app,
 			graph = graphs.get(prefix);
-
 		if (!hasIdleThreads[graph.frame[node]] || state.inverted || state.frame !== "" || app.matches) return false;
 		const zoomed = nodeOf(state.zoom).node,
 			levels = graph.depth[zoomed] - graph.depth[node];
-
 		return levels < 0 || ancestor(graph, zoomed, levels) !== node;
 	}
 

@@ -7,30 +7,17 @@ function digits(value) {
 	return value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
-const TIMES = [
-	["h", 3600e9],
-	["min", 60e9],
-	["s", 1e9],
-	["ms", 1e6],
-	["µs", 1e3],
-];
+const TIMES = {h: 3600e9, min: 60e9, s: 1e9, ms: 1e6, µs: 1e3},
+	SIZES = {TiB: 2 ** 40, GiB: 2 ** 30, MiB: 2 ** 20, KiB: 2 ** 10};
 
-export function formatTime(ns) {
-	for (const [unit, size] of TIMES) if (ns >= size) return `${digits(ns / size)} ${unit}`;
-	return ns > 0 ? `${Math.round(ns)} ns` : "0";
+// Formats a value in the first unit that it reaches.
+function formatIn(units, value) {
+	const unit = Object.keys(units).find(name => value >= units[name]);
+	return unit && `${digits(value / units[unit])} ${unit}`;
 }
 
-const SIZES = [
-	["TiB", 2 ** 40],
-	["GiB", 2 ** 30],
-	["MiB", 2 ** 20],
-	["KiB", 2 ** 10],
-];
-
-export function formatBytes(bytes) {
-	for (const [unit, size] of SIZES) if (bytes >= size) return `${digits(bytes / size)} ${unit}`;
-	return `${bytes} B`;
-}
+export const formatTime = ns => formatIn(TIMES, ns) ?? (ns > 0 ? `${Math.round(ns)} ns` : "0");
+export const formatBytes = bytes => formatIn(SIZES, bytes) ?? `${bytes} B`;
 
 // Formats an amount in a unit of CUPTI: "byte", "nanosecond", "warp", or "" for none.
 export function formatAmount(amount, unit) {

@@ -36,9 +36,8 @@ function sumWithin(tracks, from, to, frameOf) {
 	return {ns: Math.min(ns, to - from), frame};
 }
 
-// Returns for a gap [from, to) of a device with these lanes: `next`, the operation that ended it, and its
-// `launch`, at `launchedAt`; -1: none is known; what its thread did until then: `cpu`, `waits`, `calls`, `off`, each
-// {ns, frame}. `frameOf` is by span.
+// Returns for a gap [from, to) of a device with these lanes: `next`, the operation that ended it, and its `launch`; -1: none is
+// known; and what its thread did until then: `cpu`, `waits`, `calls`, `off`, each {ns, frame}. `frameOf` is by span.
 export function lookIntoGap(timeline, lanes, from, to, frameOf) {
 	const {spans, profile, tracks} = timeline,
 		next = operationAfter(lanes, to),

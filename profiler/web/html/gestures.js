@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Canvases that people point at: what pointers, fingers and the wheel do on one becomes what they mean: to point, to click, to
-// drag, to stretch.
+// Canvases that people point at: what pointers, fingers and the wheel do becomes what it means: to point, click, drag, stretch.
 import {make} from "./dom.js";
 
 const DOUBLE_CLICK_MS = 500,
@@ -41,8 +40,7 @@ export function makeCanvasPane(label, details, drawNow) {
 //   hover(event)           the pointer is there, with no button down; null: it left
 //   stretch(factor, x), pan(dx, dy)
 //   zoomsAt(x)             true where the wheel alone stretches
-// Returns {again, leave}: again() calls hover() once more, for after each change of the picture something else may be under a
-// pointer at rest; leave() forgets the pointer.
+// Returns {again, leave}: again() calls hover() once more, when the picture below a pointer has changed; leave() forgets it.
 export function listenToPointers(canvas, on) {
 	const pointers = new Map();
 	let rest = null, // the last event of a pointer with no button down

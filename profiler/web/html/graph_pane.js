@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Draws a graph of frames on a canvas, and finds the box under the pointer. The view around it decides
-// what is selected and what is zoomed.
+// Draws a graph of frames on a canvas, and finds the box under the pointer. The view decides what is selected and zoomed.
 import {getOrMake} from "./data.js";
 import {listenToPointers, makeCanvasPane} from "./gestures.js";
 import {cut, formatShare, joinTexts, plural} from "./format.js";
@@ -25,8 +24,7 @@ import {
 const ROW = 20,
 	PADDING = 5;
 
-// `hooks`: {select(node), zoom(node), isClosed(node), nameOf(node)}; `isUp`: true while the root is
-// at the bottom; `skipped()`: rows at the root that are not shown.
+// `hooks` are by node: {select, zoom, isClosed, nameOf}; `isUp`: the root is at the bottom; `skipped`: rows there that are hidden.
 export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	const {frames} = app.profile;
 	const say = `${label}: arrow keys move from box to box, Enter zooms in, Escape zooms out`,

@@ -175,8 +175,7 @@ function tellApart(frames, labels, list) {
 	}
 }
 
-// Returns a label for each frame: its short name; of kernels what they compute; of libraries without their hash. Two kernels
-// or libraries with one label have one name.
+// Returns labels of frames: short names; what kernels compute; libraries without their hash. Equal labels of those are of one name.
 export function labelFrames(frames, kinds) {
 	const chosen = [];
 	const labels = frames.shortName.map((short, i) => {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shows what the profile says first: the verdict, what GPUs did, and what took most. Each part leads to a
-// view that is filtered for it.
+// Shows the verdict, what GPUs did, and what took most. Each part leads to a view that is filtered for it.
 import {make, makeBar, makeButton, makeSwatch, makeView, refill} from "./dom.js";
 import {clip, formatCount, formatShare, formatTime, joinTexts, plural} from "./format.js";
 import {ROW_CPU, ROW_GPU, getOrMake} from "./data.js";
@@ -162,8 +161,7 @@ export function makeOverview(app) {
 
 	// ---- lists ----
 
-	// Makes a list of what took most: [{frame, ns, operations, name, act}]. `table` has all of it. Without
-	// `act` a row leads to the sandwich of its frame.
+	// Makes a list of what took most, {frame, ns, operations, name, act}; `table` has all. Without `act` a row leads to a sandwich.
 	function makeList(title, table, rows, whole, hint, kind = app.state.kind) {
 		if (rows.length === 0) return null;
 		rows.sort((a, b) => b.ns - a.ns);

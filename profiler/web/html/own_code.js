@@ -92,8 +92,8 @@ function librariesOf(frames) {
 	return libraries;
 }
 
-// Returns the profile with each run of unnamed functions of one library as one frame. `stacks.run` has the length of the longest
-// run that is in one, and `stacks.of` the new number of each stack.
+// Returns the profile with unnamed functions of one library in a row as one frame. `stacks.run` is the most that one stands for,
+// `stacks.of` the new number of each stack.
 export function foldUnnamed(profile) {
 	const {frames, stacks, weights, figures} = profile,
 		libraries = librariesOf(frames),

@@ -140,8 +140,7 @@ function joinSteps(lists, numbers) {
 	};
 }
 
-// Returns what the timeline lacks of the run's rows: lost events, and what has no times. Rows of a part of a kernel, or
-// of what ran during a wait, are those of the spans around them.
+// Returns what the timeline lacks of the run's rows: lost events, and what has no times. Parts of kernels and waits count to those.
 function rowsBeside({rows, stacks}, sliced) {
 	const keyOf = (stack, place, kind) => `${stack}.${place}.${kind}`,
 		left = new Map(), // ns of spans that no row had so far
@@ -173,8 +172,8 @@ function rowsBeside({rows, stacks}, sliced) {
 	return makeRows(kept.length, (name, List) => List.from(kept, i => valueOf(name, i)));
 }
 
-// Returns the rows of a time by step, with its number as `step`: 0 outside of all, -1 if no time is known. `slice` returns the
-// rows of intervals. All rows of `profile`, if it is given, are there.
+// Returns the rows of a time by `step`: 0 outside of all, -1 if no time is known. `slice` returns those of intervals. All rows of
+// `profile`, if it is given, are there.
 export function sliceSteps({start}, intervals, slice, profile = null) {
 	const bounds = [...start, EVER, -EVER, start[0]], // of each step, of the time after them and before them
 		numbers = [...start.keys()].map(i => (i + 1) % start.length),

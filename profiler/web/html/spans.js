@@ -43,8 +43,7 @@ function firstLong(duration, from, end, least) {
 	return from;
 }
 
-// Calls draw(x, width, first, end, share) for each box within [from, to), `width` pixels wide in
-// all. A box is one span, or several in one pixel, of which they take a share.
+// Calls draw(x, width, first, end, share) for each box within [from, to): a span, or several, with the share of a pixel they take.
 export function layOutLane(lane, from, to, width, draw) {
 	const {start, duration, before} = lane.store,
 		scale = width / (to - from);
@@ -110,12 +109,7 @@ export function tickStep(ns, width, room) {
 	for (let power = 1; ; power *= 10) for (const step of STEPS) if (step * power >= least || power > 1e15) return step * power;
 }
 
-const TICK_UNITS = [
-	["s", 1e9],
-	["ms", 1e6],
-	["µs", 1e3],
-	["ns", 1],
-];
+const TICK_UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
 // Formats a time as exactly as marks `step` apart need it, in a unit that suits `longest`.
 export function formatTick(time, step, longest = Math.max(Math.abs(time), step)) {

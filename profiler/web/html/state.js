@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state of the page, as it stands in the address behind "#": links lead to it, and the
-// browser's back button undoes its changes.
+// The state of the page, as it stands in the address behind "#": links lead to it, and the back button undoes its changes.
 
 // Keys and their defaults, which are left out of the address; of a list of choices it is the first. Some are of the
 // profile (main.js): its steady part, its GPU time and the user's own code where there are such.

@@ -35,8 +35,7 @@ export function makeTableView(app) {
 
 	// ---- columns ----
 
-	// A column: key, label, value of a row for sorting, and its text. With another weight in place
-	// of time, times are amounts, and labels name the weight.
+	// A column: key, label, value of a row for sorting, and its text. With another weight, times are amounts.
 	const number = (key, label, format, more) => ({
 		key,
 		label,

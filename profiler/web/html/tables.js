@@ -6,8 +6,7 @@ import {deviceLabels} from "./tree.js";
 
 const FUNCTION_KINDS = ["native", "python", "jit", "os", "start", "nvtx", "operator", "layer", "api"];
 
-// Tells what the whole profile has, by any of its weights: {gpu, kernels, copies, threads,
-// timeline}. Views and tables without data are left out.
+// Tells what the whole profile has, by any of its weights. Views and tables without data are left out.
 export function contentOf(profile, hasTimeline) {
 	const {places, frames, rows, weights = []} = profile;
 	const gpu = [rows, ...weights.map(weight => weight.rows)].some(list => list.kind.includes(ROW_GPU));
@@ -22,8 +21,7 @@ export function contentOf(profile, hasTimeline) {
 	};
 }
 
-// Sums up by frame: its own time, and `total` with everything inside its outermost occurrences.
-// Time below the frame `spinning` is the own time of the frame around it, which waited.
+// Sums up by frame: own time, and `total` with all inside it. Time below `spinning` is own time of the frame around, which waited.
 export function sumFrames(tree, weights, frameCount, spinning = -1) {
 	const make = () => new Float64Array(frameCount);
 	const sums = {own: make(), total: make(), operations: make(), bytes: make(), byKind: weights.byKind.map(make), ownWait: make()};
@@ -113,8 +111,7 @@ function sumGpuWork(profile, passes, frameOf) {
 	return sums.map(({frame, operations, gpu: ns, bytes}) => ({frame, operations, ns, bytes, mean: ns / operations}));
 }
 
-// Sums up GPU work by the innermost frame around it that is wanted (by frame), else by that of `otherwise`
-// (by stack; null: such work is left out).
+// Sums up GPU work by the innermost frame around it that is wanted, else by that of `otherwise`, by stack, if it is given.
 export function tableInnermost(profile, tree, passes, isWanted, otherwise = null) {
 	const inner = new Int32Array(tree.count).fill(-1); // by node
 	for (let i = 1; i < tree.count; i++) inner[i] = isWanted(tree.frame[i]) ? tree.frame[i] : inner[tree.parent[i]];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Turns the timeline's parts of the page (profiler/web/html_timeline.h) into spans in lanes. Spans are columns. Spans of a track
-// are adjacent, and so are those of a lane, in order of their starts. Times are ns since the command's start. Spans in a lane
-// hardly overlap, and end in the order in which they start. A crowded lane is an exception: its `reach` is by span the latest end
-// so far.
+// Turns the timeline's parts of the page (profiler/web/html_timeline.h) into spans in lanes. Spans are columns, those of a track
+// and of a lane adjacent, in order of their starts. Times are ns since the command's start. Spans in a lane hardly overlap, and
+// end as they start. A crowded lane is an exception: its `reach` is by span the latest end so far.
 import {makeReader, UNKNOWN} from "./data.js";
 import {deviceLabels} from "./tree.js";
 
@@ -278,8 +277,7 @@ export function sumsBefore({count, duration}) {
 	return before;
 }
 
-// Returns the time that is shown, [runFrom, runTo), usually the run; and [from, to) with what is
-// close to it. `outside` is the number of events beyond, which would make everything else small.
+// Returns the time that is shown, [runFrom, runTo); [from, to) with what is close to it; and how many events are `outside`.
 function extentOf(store, tracks, profile) {
 	const known = profile.facts.get("shown to ns") ?? profile.facts.get("elapsed ns") ?? 0,
 		runFrom = known > 0 ? (profile.facts.get("shown from ns") ?? 0) : 0,
@@ -378,8 +376,7 @@ export function operationsOf(timeline, launch, most = Infinity) {
 
 const DEEPEST_RANGE = 64; // levels that are shown
 
-// Returns for each thread with frames of some kinds a track of them, with a lane for each depth, which is computed when
-// it is needed.
+// Returns for each thread with frames of some kinds a track of them: a lane for each depth, computed when it is needed.
 function makeRangeTracks({profile, spans, tracks}, type, kinds) {
 	const {frames, stacks} = profile,
 		nodes = {outer: [0], frame: [-1], depth: [0], most: DEEPEST_RANGE},

@@ -21,8 +21,7 @@ const STACK_FRAMES = 200,
 		[SPAN_OFF_CPU]: "off the CPU",
 	};
 
-// `view` is what the timeline offers: rows (timeline_rows.js), colourIn, reasonAt, nameOfFrame, select, selectIn, zoomTo,
-// chooseTime.
+// `view` is what the timeline offers: {rows, colourIn, reasonAt, nameOfFrame, select, selectIn, zoomTo, chooseTime}.
 export function makeTimelinePanel(app, element, view) {
 	const {frames, stacks, places} = app.profile,
 		{rows, nameOfFrame} = view,

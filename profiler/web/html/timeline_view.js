@@ -467,8 +467,7 @@ export function makeTimelineView(app) {
 		fillBox(context, look.line, 0, OVERVIEW + AXIS - 1, width, 1);
 	}
 
-	// Returns by device the share of each pixel of the run in which it was busy. Without devices, returns how much threads
-	// computed, of the most that they did.
+	// Returns by device how busy it was in each pixel of the run; without devices, how much threads computed, of the most.
 	function makeOverview(width) {
 		const {spans, tracks} = timeline,
 			columnsOf = device => busyColumns(lister.measureOf(timeline, device), timeline.from, timeline.to, width),

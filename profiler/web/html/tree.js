@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stacks as a tree, and its sums under a filter. Trees may be 100,000 frames deep: nothing here
-// recurses. A node's number is above its parent's.
+// Stacks as a tree, and its sums. Trees may be 100,000 deep: nothing recurses. A node's number is above its parent's.
 import {ROW_KINDS} from "./data.js";
 import {PLACE_KEYS} from "./state.js";
 
@@ -32,8 +31,7 @@ export function deviceLabels(profile) {
 	);
 }
 
-// Returns a function that tells whether a place, -1 for an unknown one, passes the filter {process, thread, device, stream}: texts,
-// "" for all.
+// Returns a function that tells whether a place, -1 for an unknown one, passes the filter: a text for each of PLACE_KEYS, "" for all.
 export function placesThatPass(profile, filter) {
 	const {count, process, thread, stream} = profile.places,
 		labels = deviceLabels(profile),
@@ -71,8 +69,7 @@ export function pathTo(parent, node) {
 	return path.reverse();
 }
 
-// Sums up each node: own and `total` with everything inside it. ns, operations, bytes. Behind the kinds of
-// `byKind` come the sums of further columns of rows (difference.js).
+// Sums up each node: own, and with all inside it. Behind kinds, `byKind` has sums of further columns of rows (difference.js).
 export function weigh(profile, tree, passes) {
 	const {rows} = profile,
 		{columns = []} = rows,
