@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Computes how busy GPUs were, within [from, to). Idle and busy time add up to all of it.
+import {groupBy} from "./data.js";
+import {compareTexts} from "./tree.js";
 import {mergeLanes} from "./timeline.js";
 
 export const WORK_KERNEL = 0,
@@ -24,11 +26,9 @@ export function workOfSpan(works, store, i) {
 
 // Returns the labels of devices with their lanes, in order of the labels.
 export function lanesByDevice(timeline, passes = () => true) {
-	const devices = new Map();
-	for (const track of timeline.tracks)
-		if (track.type === "gpu" && passes(track))
-			devices.set(track.device, [...(devices.get(track.device) ?? []), ...track.lanes]);
-	return new Map([...devices].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+	const devices = groupBy(timeline.tracks.filter(track => track.type === "gpu" && passes(track)), track => track.device),
+		withLanes = Array.from(devices, ([device, tracks]) => [device, tracks.flatMap(({lanes}) => lanes)]);
+	return new Map(withLanes.sort(([a], [b]) => compareTexts(a, b)));
 }
 
 // Visits the operations of lanes in order of time. `workOf` and `passes` are by span.
@@ -142,9 +142,8 @@ export function sumBusy(store, lanes, from, to, workOf, passes = null) {
 // Returns for each column of a chart of [from, to) the exact share of its time that was busy.
 export function busyColumns(measure, from, to, width) {
 	const scale = (to - from) / width,
-		shares = new Float64Array(width);
-	for (let x = 0; x < shares.length; x++) shares[x] = measure.overlap(from + x * scale, from + (x + 1) * scale) / scale;
-	return shares;
+		shareAt = (_, x) => measure.overlap(from + x * scale, from + (x + 1) * scale) / scale;
+	return Float64Array.from({length: width}, shareAt);
 }
 
 // Returns the longest gaps {start, end}, as positions, the longest first.

@@ -16,6 +16,13 @@ export function getOrMake(map, key, make) {
 	return map.get(key);
 }
 
+// Returns lists of items by key.
+export function groupBy(items, keyOf) {
+	const groups = new Map();
+	for (const item of items) getOrMake(groups, keyOf(item), () => []).push(item);
+	return groups;
+}
+
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
 	const binary = atob(text);

@@ -248,10 +248,10 @@ export function makeDifference(app) {
 			...others,
 			...sides.map((side, i) => `${["Before", "After"][i]}: ${of(side)}`),
 			...(difference.length && !isShares()
-				? [`The runs differ in length (${difference.length}), and each row with them; if one did more work, compare shares.`]
+				? [`The runs differ in length (${difference.length}), and each row with them; after more work, compare shares.`]
 				: []),
-			"Noise: chance alone makes a difference larger than this in 1 of 20 rows. So among many rows some exceed it by chance: " +
-				"they are called noise, too. Of the rows that are not, at most 1 in 20 is expected to be chance.",
+			"Noise: chance alone makes a difference larger than this in 1 of 20 rows. So among many rows some exceed it by " +
+				"chance: they are called noise, too. Of the rows that are not, at most 1 in 20 is expected to be chance.",
 		].map(text => ({Claim: text, Certainty: "", Next: ""}));
 	}
 
@@ -265,14 +265,15 @@ export function makeDifference(app) {
 	const lists = () =>
 		judgeAll().tables.map(({key, rows}) => {
 			const changed = rows.filter(isChosen),
+				sayHow = row => (["new", "gone"].includes(row.verdict) ? row.verdict : sayChange(row)),
 				sizes = changed.map(row => ({
 					frame: row.frame,
 					ns: Math.abs(row.difference),
 					colour: colour(row),
-					text: `${app.amount(row.before)} → ${app.amount(row.after)}, ${["new", "gone"].includes(row.verdict) ? row.verdict : sayChange(row)}`,
-				}));
-
-			return [`${TABLE_LABELS[key]}: ${changed.length} of ${rows.length}`, key, sizes, sizes.reduce((most, {ns}) => Math.max(most, ns), 0), "What changed most"];
+					text: `${app.amount(row.before)} → ${app.amount(row.after)}, ${sayHow(row)}`,
+				})),
+				most = sizes.reduce((largest, {ns}) => Math.max(largest, ns), 0);
+			return [`${TABLE_LABELS[key]}: ${changed.length} of ${rows.length}`, key, sizes, most, "What changed most"];
 		});
 
 	// Makes the tables of the table view, by its columns for names and texts.

@@ -178,7 +178,8 @@ export function makeColours(app) {
 	const colours = new Map();
 	const make = frame => {
 		const {name} = app.profile.frames,
-			fill = frame < 0 ? UNKNOWN_COLOUR : shiftColour(app.colour(KINDS[app.kinds[frame]]), (shadeOf(name[frame]) - 0.5) * SHADES);
+			shaded = () => shiftColour(app.colour(KINDS[app.kinds[frame]]), (shadeOf(name[frame]) - 0.5) * SHADES),
+			fill = frame < 0 ? UNKNOWN_COLOUR : shaded();
 		colours.set(frame, {fill, text: textOn(fill)});
 		return colours.get(frame);
 	};

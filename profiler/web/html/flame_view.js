@@ -27,8 +27,9 @@ export function makeFlameView(app) {
 		rootKey = "";
 	const isSandwich = () => app.state.inverted === "2";
 	const makePane = (prefix, label, isUp, skipped) => {
-		const acts = Object.entries({select, zoom: zoomTo, isClosed, nameOf}).map(([name, act]) => [name, node => act(prefix, node)]);
-		return makeGraphPane(app, label, Object.fromEntries(acts), isUp, skipped);
+		const acts = Object.entries({select, zoom: zoomTo, isClosed, nameOf}),
+			hooks = Object.fromEntries(acts.map(([name, act]) => [name, node => act(prefix, node)]));
+		return makeGraphPane(app, label, hooks, isUp, skipped);
 	};
 	const main = makePane("", "Flame graph", () => app.state.bottom !== "" && !isSandwich(), () => (isSandwich() ? 1 : 0)),
 		upper = makePane(UPPER, "Callers", () => true, () => 2);
@@ -159,17 +160,9 @@ export function makeFlameView(app) {
 			path = pathOf(prefix, node),
 			left = Math.max(path.length - CRUMBS, 0),
 			shown = left > 0 ? [...path.slice(0, 2), -1, ...path.slice(left + 3)] : path;
-		const chips = [];
-
-		if (state.frame !== "")
-			chips.push(
-				makeButton(
-					`${isSandwich() ? "sandwich" : state.inverted ? "callers" : "selected"}: ${cut(app.labels[app.frameOf(state.frame)], 30)} ✕`,
-					() => app.set({frame: "", inverted: isSandwich() ? "" : state.inverted, zoom: "", pick: ""}),
-					{title: "Show all frames again", class: "chip"},
-				),
-			);
-		if (nodeOf(state.zoom).node > 0) chips.push(makeButton("Zoom out ✕", zoomOutAll, {title: "Escape", class: "chip"}));
+		const word = {2: "sandwich", 1: "callers"}[state.inverted] ?? "selected",
+			frame = `${word}: ${cut(app.labels[app.frameOf(state.frame)] ?? "", 30)} ✕`,
+			showAll = () => app.set({frame: "", inverted: isSandwich() ? "" : state.inverted, zoom: "", pick: ""});
 		refill(
 			crumbs,
 			makeButton("all", zoomOutAll, {title: "Show everything"}),
@@ -178,7 +171,8 @@ export function makeFlameView(app) {
 					? make("span", {text: `${left + 1} more`})
 					: makeButton(cut(nameOf(prefix, at), 40), () => zoomTo(prefix, at), {title: frames.name[graph.frame[at]]}),
 			),
-			...chips,
+			state.frame !== "" && makeButton(frame, showAll, {title: "Show all frames again", class: "chip"}),
+			nodeOf(state.zoom).node > 0 && makeButton("Zoom out ✕", zoomOutAll, {title: "Escape", class: "chip"}),
 		);
 	}
 
@@ -198,14 +192,15 @@ export function makeFlameView(app) {
 			kernel = path.findLastIndex(f => !isKind(app.kinds[f], "stall", "device")),
 			link = isMain && app.views.source?.linkFrom(path.slice(Math.max(kernel, 0)).reverse()),
 			canZoom = node > 0 && nodeOf(app.state.zoom).node !== node,
-			isTurned = prefix !== "" || app.state.inverted === "1";
+			isTurned = prefix !== "" || app.state.inverted === "1",
+			stack = (isTurned ? path.toReversed() : path).map(f => frames.name[f]);
 
 		return [
 			canZoom && [isClosed(prefix, node) ? "Open" : "Zoom in", "Enter, double-click", () => zoomTo(prefix, node)],
 			link && ["Source", "Its lines, with the stalls of each", () => app.set(link)],
 			["Sandwich", "All its callers above, all its callees below (c)", () => app.openFrame(frame)],
 			["Select all", "All boxes of this frame", () => app.set({frame: String(frame), inverted: "", zoom: "", pick: ""})],
-			...lastActions(details, frames.name[frame], node > 0 ? (isTurned ? path.reverse() : path).map(f => frames.name[f]) : []),
+			...lastActions(details, frames.name[frame], node > 0 ? stack : []),
 		];
 	}
 

@@ -209,7 +209,8 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			own > 0 && own < total && `own ${app.amount(own)}`,
 			KINDS[app.kinds[frame]].label,
 		]);
-		showTip(tip, event, cut(frames.shortName[frame] || frames.name[frame], 200), text, app.difference?.makeTip(graph, hover) ?? "");
+		const name = cut(frames.shortName[frame] || frames.name[frame], 200);
+		showTip(tip, event, name, text, app.difference?.makeTip(graph, hover) ?? "");
 	}
 
 	function stretch(factor, x = element.clientWidth / 2) {
@@ -285,15 +286,11 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 			return size;
 		},
 		// for tests: points at what a person would
-		boxes: () =>
-			boxes
-				.filter(box => box.node >= 0 && box.row >= skipped())
-				.map(box => ({
-					name: hooks.nameOf(box.node),
-					x: box.x,
-					width: box.width,
-					y: rowTop(box.row) - element.scrollTop,
-					total: graph.total[box.node],
-				})),
+		boxes() {
+			const shown = boxes.filter(({node, row}) => node >= 0 && row >= skipped()),
+				yOf = row => rowTop(row) - element.scrollTop,
+				totalOf = node => graph.total[node];
+			return shown.map(({node, x, width, row}) => ({name: hooks.nameOf(node), x, width, y: yOf(row), total: totalOf(node)}));
+		},
 	};
 }

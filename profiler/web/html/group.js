@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Groups stacks by where they ran, or by what they are inside: each has the frame of its group at the root, as with --by.
-import {ROLE, addFrames, getOrMake} from "./data.js";
+import {ROLE, addFrames, groupBy} from "./data.js";
 import {isKind, kindsOfFrames} from "./kinds.js";
 import {placeNames} from "./tables.js";
 import {deviceLabels} from "./tree.js";
@@ -13,7 +13,7 @@ const KIND_PLACE = 0, // enum frame_kind
 // Returns the stacks of rows, grouped, and where the rows are in them: `stacks` are those that rows have now, `frames` has the
 // frame of each row's group, and `outer` the frames around those of groups. Returns null if that is more than a browser holds.
 export function groupStacks(stacks, rowStacks, frames, outer = new Map()) {
-	const rowsOf = new Map(), // by group
+	const rowsOf = groupBy(frames.keys(), row => frames[row]),
 		at = new Int32Array(stacks.count), // the node in the group that is made; 0: none
 		moved = new Uint32Array(rowStacks.length),
 		parent = [-1],
@@ -29,7 +29,6 @@ export function groupStacks(stacks, rowStacks, frames, outer = new Map()) {
 		return node;
 	};
 
-	frames.forEach((frame, row) => getOrMake(rowsOf, frame, () => []).push(row));
 	for (const [frame, rows] of rowsOf) {
 		const inside = [],
 			root = groupNode(frame);

@@ -156,17 +156,11 @@ function startApp(profile) {
 			if (whyNotMine === "") app.set({my: app.state.my === "" ? "1" : "", zoom: "", pick: "", frame: ""});
 		},
 		// Shows a frame with its callers above and its callees below.
-		openFrame: (frame, kind = app.state.kind) =>
-			app.set({
-				view: "flame",
-				kind,
-				frame: String(frame),
-				inverted: "2",
-				zoom: "",
-				pick: "",
-				...(app.tree.frame.includes(frame) ? {} : {my: ""}), // it may be folded
-				...app.difference?.reveal(frame),
-			}),
+		openFrame(frame, kind = app.state.kind) {
+			const changes = {view: "flame", kind, frame: String(frame), inverted: "2", zoom: "", pick: ""},
+				unfolded = app.tree.frame.includes(frame) ? {} : {my: ""};
+			app.set({...changes, ...unfolded, ...app.difference?.reveal(frame)});
+		},
 		// Sums up GPU work by what launched it: with own code, by its innermost function.
 		launchSites(passes) {
 			const isOwn = frame => profile.frames.role[frame] === ROLE.OWN && isKind(app.kinds[frame], "native", "python", "jit");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Labels of frames, which tell them apart in little room.
-import {getOrMake} from "./data.js";
+import {groupBy} from "./data.js";
 import {KINDS} from "./kinds.js";
 import {firstWhere} from "./spans.js";
 
@@ -154,8 +154,7 @@ const MOST_TOLD_APART = 200; // names with one label; more keep their names
 
 // Lists frames by their label, where several names have it.
 function sameLabels(frames, labels, chosen) {
-	const by = new Map();
-	for (const i of chosen) getOrMake(by, labels[i], () => []).push(i);
+	const by = groupBy(chosen, i => labels[i]);
 	return [...by.values()].filter(list => list.some(i => frames.name[i] !== frames.name[list[0]]));
 }
 

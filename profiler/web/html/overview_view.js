@@ -145,12 +145,13 @@ export function makeOverview(app) {
 			goToTime(at - half, at + half);
 		};
 		const range = `from ${formatTime(from)} to ${formatTime(to)}${profile.steps.start.length > 0 ? "; marks are steps" : ""}`;
+		const title = "Show this in the timeline";
 		const figures = devices.map(device =>
 			make(
 				"figure",
 				{},
 				make("figcaption", {text: `${device}: how busy it was, ${range}`}),
-				make("canvas", {title: "Show this in the timeline", "aria-label": `How busy ${device} was`, role: "img", on: {click}}),
+				make("canvas", {title, "aria-label": `How busy ${device} was`, role: "img", on: {click}}),
 			),
 		);
 
@@ -206,7 +207,8 @@ export function makeOverview(app) {
 			gpu = rowsThatPass(shown, state, [ROW_GPU]),
 			cpu = rowsThatPass(shown, state, [ROW_CPU]),
 			gpuNs = sumTime(shown, gpu),
-			cpuNs = sumTime(shown, cpu);
+			cpuNs = sumTime(shown, cpu),
+			onCpu = tableOnCpu(shown, tree, kinds, cpu);
 		const innermost = word => tableInnermost(shown, tree, gpu, frame => isKind(kinds[frame], word));
 
 		return [
@@ -214,7 +216,7 @@ export function makeOverview(app) {
 			makeList("Layers", "layer_kinds", sumKinds(innermost("layer")), gpuNs, "GPU time by innermost layer"),
 			makeList("Operators", "operators", innermost("operator"), gpuNs, "GPU time by innermost operator"),
 			makeList("Launched by", "sites", app.launchSites(gpu), gpuNs, "GPU time by the function that launched it"),
-			makeList("On the CPU", "functions", tableOnCpu(shown, tree, kinds, cpu), cpuNs, "CPU time in the function itself", "cpu"),
+			makeList("On the CPU", "functions", onCpu, cpuNs, "CPU time in the function itself", "cpu"),
 		];
 	}
 

@@ -14,7 +14,7 @@ const CLASS_NATIVE = 0,
 	CLASS_MARK = 11;
 
 // A set of stacks, built frame by frame. `most` is its largest number of stacks, with the root.
-function makeStacks(most) {
+export function makeStacks(most) {
 	const parent = new Int32Array(most),
 		frame = new Int32Array(most);
 	let slots = new Int32Array(1024), // 0, the root, is none that is added

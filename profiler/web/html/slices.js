@@ -79,7 +79,8 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 		}
 		if (!here.has(stack)) {
 			here.set(stack, rows.count++);
-			for (const [name, value] of Object.entries({stack, kind, place, operations: 0, ns: 0, bytes: 0})) rows[name].push(value);
+			const row = {stack, kind, place, operations: 0, ns: 0, bytes: 0};
+			for (const name of Object.keys(row)) rows[name].push(row[name]);
 		}
 		return here.get(stack);
 	};

@@ -95,7 +95,8 @@ export function makeSourceView(app) {
 		);
 		select.hidden = list.length === 0;
 		if (kernel) select.value = String(kernel.frame);
-		const choices = fileList.map(({file, ns}) => [file, `${baseName(file)} · ${formatShare(ns, kernel.ns)}`, clip(file, 1000)]);
+		const nameOf = ({file, ns}) => `${baseName(file)} · ${formatShare(ns, kernel.ns)}`,
+			choices = fileList.map(of => [of.file, nameOf(of), clip(of.file, 1000)]);
 
 		refill(files, ...makeChoice(choices, file?.file, file => app.set({file, line: ""})));
 		files.parentElement.hidden = fileList.length < 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shows tables that can be sorted. The search filters them, and a row leads to the callers and callees of its frame.
 import {make, makeBar, makeButton, makeGroup, makeTable, makeView, refill} from "./dom.js";
-import {clip, formatBytes, formatCount, formatRate, formatShare, makeCutter, plural} from "./format.js";
+import {clip, formatBytes, formatCount, formatRate, formatShare, joinTexts, makeCutter, plural} from "./format.js";
 import {ROW_GPU} from "./data.js";
 import {isKind} from "./kinds.js";
 import {DEFAULTS} from "./state.js";
@@ -237,7 +237,7 @@ export function makeTableView(app) {
 
 		return make(
 			"td",
-			{class: "text name", title: clip([...new Set([name, full]), place, lead?.[0]].filter(Boolean).join("\n"), TITLE_LENGTH)},
+			{class: "text name", title: clip(joinTexts([...new Set([name, full, place, lead?.[0]])], "\n"), TITLE_LENGTH)},
 			row.frame === undefined ? null : app.makeSwatch(row.frame),
 			lead ? make("button", {type: "button", text}) : text,
 			name.includes(file) ? null : make("small", {text: file}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Computes sums by frame and by place, for tables.
-import {ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, ROW_CALL} from "./data.js";
+import {ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, ROW_CALL, getOrMake} from "./data.js";
 import {isKind, kindsOfFrames} from "./kinds.js";
 import {deviceLabels} from "./tree.js";
 
@@ -55,9 +55,7 @@ export function sumFrames(tree, weights, frameCount, spinning = -1) {
 			sums.total[frame] += weights.total[top];
 			sums.operations[frame] += weights.operations[top];
 			sums.bytes[frame] += weights.bytes[top];
-			weights.byKind.forEach((list, kind) => {
-				sums.byKind[kind][frame] += list[top];
-			});
+			weights.byKind.forEach((list, kind) => (sums.byKind[kind][frame] += list[top]));
 		}
 		stack.push(-top);
 		pushChildren(top);
@@ -89,8 +87,7 @@ function sumRows({rows}, passes, keyOf, describe) {
 		const key = passes[i] ? keyOf(i) : null;
 
 		if (key === null) continue;
-		if (!sums.has(key)) sums.set(key, {cpu: 0, gpu: 0, wait: 0, operations: 0, bytes: 0, ...describe(key, i)});
-		const sum = sums.get(key),
+		const sum = getOrMake(sums, key, () => ({cpu: 0, gpu: 0, wait: 0, operations: 0, bytes: 0, ...describe(key, i)})),
 			kind = SUM_OF_KIND[rows.kind[i]];
 
 		if (kind) sum[kind] += rows.ns[i];
@@ -163,12 +160,9 @@ export function tableFunctions(kinds, sums) {
 
 // Returns the names of numbers in places.
 export function placeNames(profile) {
-	const {processes, threads} = profile;
-	const processNames = new Map(),
-		threadNames = new Map();
-
-	for (let i = 0; i < processes.count; i++) processNames.set(processes.number[i], processes.name[i]);
-	for (let i = 0; i < threads.count; i++) threadNames.set(`${threads.process[i]}.${threads.tid[i]}`, threads.name[i]);
+	const {processes, threads} = profile,
+		processNames = new Map(Array.from(processes.number, (number, i) => [number, processes.name[i]])),
+		threadNames = new Map(Array.from(threads.tid, (tid, i) => [`${threads.process[i]}.${tid}`, threads.name[i]]));
 	return {
 		process: number => (number < 0 ? "[unknown process]" : (processNames.get(number) ?? `[process ${number}]`)),
 		thread: (process, tid) => (tid < 0 ? "[no thread]" : (threadNames.get(`${process}.${tid}`) ?? `thread ${tid}`)),
@@ -180,18 +174,11 @@ function sumByPlace(profile, passes, parts, isWanted, describe) {
 	const {places, rows} = profile,
 		names = placeNames(profile);
 	const keyOf = at => (at >= 0 && isWanted(at) ? parts.map(part => places[part][at]).join(".") : null);
-	const begin = at => Object.fromEntries(parts.map(part => [part, places[part][at]]));
-
-	return sumRows(
-		profile,
-		passes,
-		i => keyOf(rows.place[i]),
-		(_, i) => ({
-			...begin(rows.place[i]),
-			processName: names.process(places.process[rows.place[i]]),
-			...describe(rows.place[i], names),
-		}),
-	);
+	const describeAt = at => {
+		const own = Object.fromEntries(parts.map(part => [part, places[part][at]]));
+		return {...own, processName: names.process(places.process[at]), ...describe(at, names)};
+	};
+	return sumRows(profile, passes, i => keyOf(rows.place[i]), (_, i) => describeAt(rows.place[i]));
 }
 
 export function tableThreads(profile, passes) {

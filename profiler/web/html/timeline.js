@@ -2,8 +2,9 @@
 // Turns the timeline's parts of the page (profiler/web/html_timeline.h) into spans in lanes. Spans are columns, those of a track
 // and of a lane adjacent, in order of their starts. Times are ns since the command's start. Spans in a lane hardly overlap, and
 // end as they start. A crowded lane is an exception: its `reach` is by span the latest end so far.
-import {makeReader, UNKNOWN} from "./data.js";
-import {deviceLabels} from "./tree.js";
+import {UNKNOWN, groupBy, makeReader} from "./data.js";
+import {makeStacks} from "./own_code.js";
+import {deviceLabels, makeTree} from "./tree.js";
 
 export const SPAN_SAMPLE = 0,
 	SPAN_LAUNCH = 1,
@@ -365,10 +366,7 @@ export async function linkLaunches(timeline, pause) {
 // Returns the operations of a launch, at most `most`.
 export function operationsOf(timeline, launch, most = Infinity) {
 	const list = [];
-	for (let i = timeline.firstOperation[launch]; i >= 0 && list.length < most;) {
-		list.push(i);
-		i = timeline.nextOperation[i];
-	}
+	for (let i = timeline.firstOperation[launch]; i >= 0 && list.length < most; i = timeline.nextOperation[i]) list.push(i);
 	return list;
 }
 
@@ -379,59 +377,34 @@ const DEEPEST_RANGE = 64; // levels that are shown
 // Returns for each thread with frames of some kinds a track of them: a lane for each depth, computed when it is needed.
 function makeRangeTracks({profile, spans, tracks}, type, kinds) {
 	const {frames, stacks} = profile,
-		nodes = {outer: [0], frame: [-1], depth: [0], most: DEEPEST_RANGE},
-		nodeOf = new Int32Array(stacks.count),
-		known = new Map();
+		made = makeStacks(stacks.count),
+		nodeOf = new Int32Array(stacks.count);
 
 	for (let i = 1; i < stacks.count; i++) {
-		const outer = nodeOf[stacks.parent[i]];
-
-		nodeOf[i] = outer;
-		if (!kinds.includes(frames.kind[stacks.frame[i]])) continue;
-		const key = outer * frames.count + stacks.frame[i];
-		let node = known.get(key);
-
-		if (node === undefined) {
-			node = nodes.frame.length;
-			nodes.outer.push(outer);
-			nodes.frame.push(stacks.frame[i]);
-			nodes.depth.push(nodes.depth[outer] + 1);
-			known.set(key, node);
-		}
-		nodeOf[i] = node;
+		const outer = nodeOf[stacks.parent[i]],
+			frame = stacks.frame[i];
+		nodeOf[i] = kinds.includes(frames.kind[frame]) ? made.push(outer, frame) : outer;
 	}
-	nodes.of = stack => nodeOf[stack];
-	if (known.size === 0) return [];
-	const threads = new Map();
+	const {count, parent: outer, frame, depth} = makeTree(made.finish()),
+		nodes = {outer, frame, depth, most: DEEPEST_RANGE, of: stack => nodeOf[stack]},
+		callers = tracks.filter(({type}) => type === "calls" || type === "waits"),
+		threads = count > 1 ? groupBy(callers, ({process, thread}) => `${process}.${thread}`) : new Map();
 
-	for (const track of tracks)
-		if (track.type === "calls" || track.type === "waits") {
-			const key = `${track.process}.${track.thread}`;
-			threads.set(key, [...(threads.get(key) ?? []), track]);
-		}
 	return [...threads.values()].flatMap(list => {
-		let depth = 0,
+		let deepest = 0,
 			made = null;
 
 		for (const {first, count} of list)
-			for (let i = first; i < first + count; i++) depth = Math.max(depth, nodes.depth[nodeOf[spans.stack[i]]]);
+			for (let i = first; i < first + count; i++) deepest = Math.max(deepest, depth[nodeOf[spans.stack[i]]]);
 		const laneAt = level => (made ??= makeRangeTrack(spans, list, type, nodes)).lanes[level],
 			track = {...list[0], type, places: list.flatMap(({places}) => places), first: -1, count: 0, ns: 0};
 
-		track.lanes = Array.from({length: Math.min(depth, DEEPEST_RANGE)}, (_, level) => ({
-			track,
-			first: 0,
-			get store() {
-				return laneAt(level).store;
-			},
-			get end() {
-				return laneAt(level).end;
-			},
-			get reach() {
-				return laneAt(level).reach;
-			},
-		}));
-		return depth > 0 ? [track] : [];
+		track.lanes = Array.from({length: Math.min(deepest, DEEPEST_RANGE)}, (_, level) => {
+			const lane = {track, first: 0};
+			for (const key of ["store", "end", "reach"]) Object.defineProperty(lane, key, {get: () => laneAt(level)[key]});
+			return lane;
+		});
+		return deepest > 0 ? [track] : [];
 	});
 }
 

@@ -406,11 +406,9 @@ export function makeTimelineView(app) {
 				if (row.y > 0) fillBox(context, look.line, 0, y, width, 1);
 				context.fillStyle = look.text;
 				context.font = `600 ${context.font}`;
-				context.fillText(
-					cutName(`${row.group.isOpen ? "▾" : "▸"} ${row.group.label}`, text => context.measureText(text).width < width - 24),
-					10,
-					y + GROUP / 2 - 1,
-				);
+				const label = `${row.group.isOpen ? "▾" : "▸"} ${row.group.label}`,
+					fits = text => context.measureText(text).width < width - 24;
+				context.fillText(cutName(label, fits), 10, y + GROUP / 2 - 1);
 				context.font = context.font.replace(/^600 /, "");
 			} else if (row.label) {
 				const label = cutName(row.label, text => textWidth(text) < left - indent - 8);
@@ -772,26 +770,19 @@ export function makeTimelineView(app) {
 			draw();
 		},
 		// for tests: points at what a person would
-		boxes: () =>
-			rows
-				.filter(row => row.lane)
-				.flatMap(({lane, y, label}) => {
-					const list = [];
+		boxes() {
+			const list = [],
+				left = labelWidth();
 
-					layOutLane(lane, from, to, plotWidth(), (x, width, first, end) =>
-						list.push({
-							name: lane.track.type === "idle" ? "idle" : nameOfFrame(lane.store.frameAt(first)),
-							type: lane.track.type,
-							label,
-							x: labelWidth() + x,
-							y: y - scroller.scrollTop,
-							width,
-							count: end - first,
-							isWanted: isWanted(lane.store, first, end),
-						}),
-					);
-					return list;
-				}),
+			for (const {lane, y: top, label} of rows.filter(row => row.lane))
+				layOutLane(lane, from, to, plotWidth(), (x, width, first, end) => {
+					const {store, track} = lane,
+						name = track.type === "idle" ? "idle" : nameOfFrame(store.frameAt(first)),
+						[y, count] = [top - scroller.scrollTop, end - first];
+					list.push({name, type: track.type, label, x: left + x, y, width, count, isWanted: isWanted(store, first, end)});
+				});
+			return list;
+		},
 		window: () => [from, to],
 	};
 }

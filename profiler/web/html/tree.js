@@ -31,7 +31,7 @@ export function deviceLabels(profile) {
 	);
 }
 
-// Returns a function that tells whether a place, -1 for an unknown one, passes the filter: a text for each of PLACE_KEYS, "" for all.
+// Returns a function that tells whether a place, -1 for an unknown one, passes the filter: texts by PLACE_KEYS, "" for all.
 export function placesThatPass(profile, filter) {
 	const {count, process, thread, stream} = profile.places,
 		labels = deviceLabels(profile),
