@@ -44,13 +44,8 @@ export function kindsOfFrames(frames) {
 	return frames.kind.map(number => positions.get(number) ?? POSITIONS.get("mark"));
 }
 
-export function kindNamed(word) {
-	return KINDS[POSITIONS.get(word)];
-}
-
-export function isKind(kind, ...words) {
-	return words.includes(KINDS[kind].word);
-}
+export const kindNamed = word => KINDS[POSITIONS.get(word)];
+export const isKind = (kind, ...words) => words.includes(KINDS[kind].word);
 
 // Returns why a thread that left the CPU with a stack of the profile is off it. `kinds` are by frame.
 export function reasonOf({frames, stacks}, kinds, stack) {

@@ -38,12 +38,7 @@ export function clipIntervals({start, end}, from, to) {
 	return {start: Float64Array.from(kept, i => Math.max(start[i], from)), end: Float64Array.from(kept, i => Math.min(end[i], to))};
 }
 
-const ROW_OF_SPAN = [];
-
-ROW_OF_SPAN[SPAN_SAMPLE] = ROW_CPU;
-ROW_OF_SPAN[SPAN_OPERATION] = ROW_GPU;
-ROW_OF_SPAN[SPAN_WAIT] = ROW_WAIT;
-ROW_OF_SPAN[SPAN_CALL] = ROW_CALL;
+const ROW_OF_SPAN = {[SPAN_SAMPLE]: ROW_CPU, [SPAN_OPERATION]: ROW_GPU, [SPAN_WAIT]: ROW_WAIT, [SPAN_CALL]: ROW_CALL};
 
 const ROW_COLUMNS = {
 	stack: Uint32Array,
@@ -90,29 +85,24 @@ export function sliceRows(timeline, measure, kinds = null, atMoment = false) {
 			const [first, end] = spansBetween(lane, measure.first, measure.last);
 
 			for (let i = first; i < end; i++) {
-				const kind = ROW_OF_SPAN[spans.kind[i]];
-
-				if (kind === undefined || (kinds && !kinds.includes(spans.kind[i]))) continue;
-				const stop = spans.start[i] + spans.duration[i];
-				const isMoment = atMoment && spans.kind[i] === SPAN_SAMPLE && spans.number[i] === 1;
-				const ns = isMoment
-					? measure.overlap(spans.start[i], spans.start[i] + 1) * spans.duration[i]
-					: measure.overlap(spans.start[i], stop);
-
+				const type = spans.kind[i],
+					kind = ROW_OF_SPAN[type];
+				if (kind === undefined || (kinds && !kinds.includes(type))) continue;
+				const start = spans.start[i],
+					duration = spans.duration[i],
+					number = spans.number[i],
+					bytes = spans.bytes[i],
+					isMoment = atMoment && type === SPAN_SAMPLE && number === 1,
+					ns = isMoment ? measure.overlap(start, start + 1) * duration : measure.overlap(start, start + duration);
 				if (!(ns > 0)) continue;
 				const row = rowOf(spans.stack[i], spans.place[i], kind),
-					part = ns / spans.duration[i];
+					part = ns / duration;
 
-				if (spans.kind[i] === SPAN_WAIT) {
-					// less what the thread computed, which is CPU time
-					rows.ns[row] += ns - Math.round(Math.min(spans.bytes[i], spans.duration[i]) * part);
-					rows.operations[row] += spans.number[i] === 1 ? 1 : Math.max(1, Math.round(spans.number[i] * part));
-					continue;
-				}
-				rows.ns[row] += ns;
-				// a sum of many: as many as are in the part
-				rows.operations[row] += spans.number[i] === 1 ? 1 : Math.max(1, Math.round(spans.number[i] * part));
-				rows.bytes[row] += part === 1 ? spans.bytes[i] : Math.round(spans.bytes[i] * part);
+				// of a wait, less what the thread computed, which is CPU time
+				rows.ns[row] += type === SPAN_WAIT ? ns - Math.round(Math.min(bytes, duration) * part) : ns;
+				// of a sum of many, as many as are in the part
+				rows.operations[row] += number === 1 ? 1 : Math.max(1, Math.round(number * part));
+				if (type !== SPAN_WAIT) rows.bytes[row] += part === 1 ? bytes : Math.round(bytes * part);
 			}
 		}
 	return makeRows(rows.count, (name, List) => List.from(rows[name]));

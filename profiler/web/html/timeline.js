@@ -30,10 +30,7 @@ const RANGES = [
 	["layers", [7, 8]],
 ];
 
-function fromSigned(number) {
-	const half = Math.floor(number / 2);
-	return half * 2 === number ? half : -half - 1;
-}
+const fromSigned = number => (number % 2 === 0 ? number / 2 : -(number + 1) / 2);
 
 // ---- order ----
 
