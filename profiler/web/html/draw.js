@@ -53,10 +53,11 @@ export function fillBox(context, colour, x, y, width, height) {
 
 // Draws shares as columns, one pixel each, that stand at `bottom`. Neighbours that are alike are one box.
 export function fillColumns(context, colour, shares, left, bottom, height) {
+	context.fillStyle = colour;
 	for (let x = 0, end; x < shares.length; x = end) {
 		const tall = shares[x] > 0 ? Math.max(shares[x] * height, 1) : 0;
 		for (end = x + 1; shares[end] === shares[x];) end++;
-		if (tall > 0) fillBox(context, colour, left + x, bottom - tall, end - x, tall);
+		if (tall > 0) context.fillRect(left + x, bottom - tall, end - x, tall);
 	}
 }
 
