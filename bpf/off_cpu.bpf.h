@@ -62,7 +62,7 @@ unsigned int needs_wakeups;
 unsigned long registers_at;
 
 /* Provided by the verifier: casts to a pointer to a kernel structure. Linux 6.2. */
-extern void *bpf_rdonly_cast(const void *pointer, __u32 type) __ksym __weak;
+static void *(*bpf_rdonly_cast)(const void *pointer, __u32 type) = (void *)STACK_CALL_RDONLY_CAST;
 
 /* Number of threads whose times have not been sent. */
 int followed_threads;
@@ -146,7 +146,7 @@ static __always_inline __u64 clock_at_switch(const struct task_struct *task, con
 	if (!has_delays())
 		return 0;
 	if (casts)
-		task = bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+		task = bpf_rdonly_cast(task, STACK_TYPE_TASK_STRUCT);
 	return task->se.cfs_rq->rq->clock;
 }
 
@@ -196,7 +196,7 @@ static __always_inline __u64 stack_address(struct task_struct *task, const bool 
 	if (!casts)
 		return (__u64)BPF_CORE_READ(task, stack);
 	at = bpf_rdonly_cast((void *)task + bpf_core_field_offset(task->stack),
-			     bpf_core_type_id_kernel(struct timespec64));
+			     STACK_TYPE_TIMESPEC64);
 	return at->tv_sec;
 }
 

@@ -249,6 +249,15 @@ struct stack_python_code {
 /* ---- snapshots ---- */
 
 /*
+ * Placeholders in the programs for numbers that the loader finds in the kernel's types (bpf_types):
+ * a function, called as a helper with a number that no kernel has, and structures.
+ */
+#define STACK_CALL_RDONLY_CAST 0x7fff0001
+#define STACK_TYPE_TASK_STRUCT 0x7fff0002
+#define STACK_TYPE_TIMESPEC64 0x7fff0003
+#define STACK_TYPE_PT_REGS 0x7fff0004
+
+/*
  * A thread's stack, to be unwound by the reader. The record begins with the user registers. These
  * parts follow at given offsets:
  * - kernel frames: of CPU samples, and of waits if requested

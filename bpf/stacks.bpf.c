@@ -350,11 +350,11 @@ static __always_inline int switch_threads(void *ctx, struct task_struct *from,
 	if (back)
 		end_off_cpu(to, back, now_ns, clock);
 	if (left)
-		leave_cpu(ctx, from, left,
-			  casts ? bpf_rdonly_cast((void *)(stack + registers_at),
-						  bpf_core_type_id_kernel(struct pt_regs))
-				: (const void *)bpf_task_pt_regs(from),
-			  is_preempted, now_ns);
+		leave_cpu(
+			ctx, from, left,
+			casts ? bpf_rdonly_cast((void *)(stack + registers_at), STACK_TYPE_PT_REGS)
+			      : (const void *)bpf_task_pt_regs(from),
+			is_preempted, now_ns);
 	return 0;
 }
 

@@ -483,12 +483,13 @@ static void loop(struct session *s)
 	recorded_time_range_begin_when_due(&s->run);
 	while (!is_over && s->run.phase != RUN_FAILED) {
 		struct epoll_event ready[16];
-		bool ended = has_ended(s);
+		bool had_ended = s->run.phase != RUN_GOING, ended = has_ended(s);
 		bool is_quick = ended || monotonic_ns() < s->run.quick_until_ns ||
 				(s->run.attachment && s->run.recorded.stage == TIME_RANGE_AHEAD);
 		int tick = is_quick ? QUICK_TICK_MS : TICK_MS;
 		int n = epoll_wait(s->run.epoll, ready, 16,
-				   recorded_time_range_tick(&s->run, tick));
+				   ended && !had_ended ? 0 /* all may have been read already */
+						       : recorded_time_range_tick(&s->run, tick));
 		bool pipe_is_ready = false, kernel_is_ready = false;
 		uint64_t now = monotonic_ns();
 

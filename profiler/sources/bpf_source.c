@@ -19,12 +19,16 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/gpu_devices.h"
 #include "profiler/base/measure.h"
+#include "profiler/sources/bpf_types.h"
 #include "profiler/sources/event_ring.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/monotonic.h"
 
-#define RING_BYTES (32u << 20)
+#define RING_BYTES (32u << 20) /* at most; the kernel takes 0.2 ms for each MiB */
+#define LEAST_RING_BYTES (8u << 20)
+#define RING_BYTES_PER_CPU (4u << 20)
+#define RING_SAMPLES_PER_S 10           /* room for a tenth of a second of the largest samples */
 #define LAUNCHES_RING_BYTES (64u << 20) /* 40 ms of 500,000 launches/s with 2 KiB of stack */
 #define SLOTS (1u << 14)                /* SLOT_BITS of off_cpu.bpf.h */
 #define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI of Linux 6.6, missing in older headers */
@@ -75,6 +79,7 @@ struct bpf_source {
 	struct kept_links links;
 	int *clocks;
 	uint32_t clock_count, clock_capacity;
+	uint32_t ring_bytes;
 	uint64_t varied_ns;             /* time of the last change of the clocks' period */
 	struct bpf_link *all_times;     /* iterator over times of running threads */
 	int times_fd;                   /* descriptor of the iterator; -1: not opened */
@@ -267,9 +272,21 @@ static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 	bpf_program__set_autoload(bpf->progs.list_times, o->times);
 }
 
-static uint32_t ring_bytes(const struct bpf_source *s)
+/* Returns the ring's size, a power of two. Few CPUs fill a small one no faster. */
+static uint32_t choose_ring_bytes(const struct bpf_source_options *o)
 {
-	return s->options.launches ? LAUNCHES_RING_BYTES : RING_BYTES;
+	const int possible = libbpf_num_possible_cpus();
+	const uint64_t cpus = possible > 0 ? (uint64_t)possible : 1;
+	uint64_t samples = cpus * o->sample_hz * STACK_SNAPSHOT_BYTES / RING_SAMPLES_PER_S;
+	uint64_t bytes = LEAST_RING_BYTES;
+
+	if (o->launches)
+		return LAUNCHES_RING_BYTES;
+	if (o->times)
+		return RING_BYTES;
+	while (bytes < RING_BYTES && (bytes < cpus * RING_BYTES_PER_CPU || bytes < samples))
+		bytes *= 2;
+	return (uint32_t)bytes;
 }
 
 /*
@@ -288,37 +305,57 @@ static uint64_t choose_tick_ns(const struct bpf_source *s)
 			  (1 + part / 2));
 }
 
-static int load(struct bpf_source *s)
+/* Sets what the programs read as constants. */
+static void set_constants(const struct bpf_source *s, struct stacks *bpf)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, run);
-	struct stacks *bpf = stacks__open();
-	struct gpu_devices devices;
-	int err;
+	const struct gpu_devices devices = gpu_devices_read();
 
-	if (!bpf)
-		return -errno;
-	bpf_map__set_max_entries(bpf->maps.events, ring_bytes(s));
-	if (s->options.times)
-		bpf_map__set_max_entries(bpf->maps.slots, SLOTS);
-	bpf->rodata->calls_bytes = ring_bytes(s) / 4 * 3;
+	bpf->rodata->calls_bytes = s->ring_bytes / 4 * 3;
 	bpf->rodata->sample_ns = measure_sample_ns(s->options.sample_hz);
 	bpf->rodata->times_calls = s->options.calls;
 	bpf->rodata->sends_python_lines = s->options.python_lines;
 	bpf->rodata->keeps_times = s->options.times;
 	bpf->bss->follows_new_threads = bpf->bss->times_have_begun = !s->options.running;
 	bpf->rodata->keeps_moments = s->options.moments;
-	devices = gpu_devices_read();
 	memcpy((void *)bpf->rodata->gpu_devices, devices.ids, sizeof(devices.ids));
 	bpf->rodata->takes_kernel_waits = s->options.kernel_waits;
+}
+
+static int open_and_load(struct bpf_source *s, struct bpf_types *types)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types->path);
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct stacks *bpf = stacks__open_opts(&options);
+	int err;
+
+	if (!bpf)
+		return -errno;
+	bpf_map__set_max_entries(bpf->maps.events, s->ring_bytes);
+	if (s->options.times)
+		bpf_map__set_max_entries(bpf->maps.slots, SLOTS);
+	set_constants(s, bpf);
 	choose_map_flags(bpf);
 	choose_programs(s, bpf);
-	err = stacks__load(bpf);
+	err = bpf_types_provide(types, bpf->obj);
+	if (!err)
+		err = stacks__load(bpf);
 	if (!err)
 		err = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_pidns_level), &run);
 	if (err)
 		stacks__destroy(bpf);
 	else
 		s->bpf = bpf;
+	return err;
+}
+
+static int load(struct bpf_source *s)
+{
+	struct bpf_types types;
+	int err = bpf_types_begin(&types);
+
+	if (!err)
+		err = open_and_load(s, &types);
+	bpf_types_end(&types);
 	return err;
 }
 
@@ -344,7 +381,7 @@ static int attach_all(struct bpf_source *s, struct bpf_program *const *programs)
 	int err = 0;
 
 	for (; *programs && !err; programs++)
-		err = keep_link(&s->links, 0, bpf_program__attach(*programs));
+		err = keep_link(&s->links, 0, bpf_program__attach_trace(*programs));
 	return err;
 }
 
@@ -452,10 +489,11 @@ struct bpf_source *bpf_source_open(const struct bpf_source_options *options, cha
 		goto out;
 	s->options = *options;
 	s->times_fd = -1;
+	s->ring_bytes = choose_ring_bytes(options);
 	libbpf_set_print(stay_quiet);
 	err = load_for_kernel(s);
 	if (!err)
-		err = event_ring_map(&s->ring, bpf_map__fd(s->bpf->maps.events), ring_bytes(s));
+		err = event_ring_map(&s->ring, bpf_map__fd(s->bpf->maps.events), s->ring_bytes);
 	if (!err)
 		err = follow_processes(s);
 	if (err)
