@@ -211,6 +211,10 @@ struct bpf_perf_event_data {
 };
 
 /* UAPI, linux/bpf.h: the parts in use */
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
+
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,

@@ -246,6 +246,9 @@ struct stack_python_code {
 
 #define STACK_PYTHON_CODE_SIZE __builtin_offsetof(struct stack_python_code, lines)
 
+/* Room for a kernel function's name: the kernel's longest one with that of its module. */
+#define STACK_KERNEL_NAME_BYTES 640
+
 /* ---- snapshots ---- */
 
 /*

@@ -626,3 +626,16 @@ int find_pidns_level(void *ctx)
 	needs_wakeups = !has_delays();
 	return 0;
 }
+
+char kernel_name[STACK_KERNEL_NAME_BYTES];
+
+/* Run by the loader: writes the name of the kernel function at an address into `kernel_name`. */
+SEC("raw_tp")
+int name_kernel_function(struct bpf_raw_tracepoint_args *ctx)
+{
+	static const char format[] = "%ps";
+	__u64 address = ctx->args[0];
+
+	bpf_snprintf(kernel_name, sizeof(kernel_name), format, &address, sizeof(address));
+	return 0;
+}

@@ -64,6 +64,8 @@ static const char *readable(struct naming *n, const char *symbol, const char *fi
 
 /* ---- the kernel, the vDSO ---- */
 
+#define KERNEL_NAME_BYTES 640
+
 struct ksyms_job {
 	struct bounded_job job;
 	int file; /* open /proc/kallsyms; -1: the job opens it */
@@ -111,8 +113,16 @@ static void load_ksyms(struct naming *n)
 
 static const char *name_of_kernel(struct naming *n, uint64_t address)
 {
+	char name[KERNEL_NAME_BYTES];
 	const char *symbol;
+	int found;
 
+	if (n->kernel_name) {
+		found = n->kernel_name(n->kernel_context, address, name, sizeof(name));
+		if (found >= 0)
+			return found ? readable(n, name, NULL) : NULL;
+		n->kernel_name = NULL;
+	}
 	if (!n->tried_ksyms)
 		load_ksyms(n);
 	symbol = n->ksyms ? ksyms_find(n->ksyms, address) : NULL;

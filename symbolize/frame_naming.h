@@ -33,6 +33,9 @@ struct naming {
 
 	struct jit_code jits;
 
+	/* a symbolizer_kernel_name; NULL: /proc/kallsyms has the names */
+	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
+	void *kernel_context;
 	int kallsyms; /* open /proc/kallsyms, or -1 */
 	/* Loaded on first use; NULL also after a failure. */
 	bool tried_ksyms, tried_vdso;

@@ -490,6 +490,12 @@ void symbolizer_name_wanted(struct symbolizer *s, bool with_inlined)
 	name_wanted(&s->naming, with_inlined);
 }
 
+void symbolizer_set_kernel_names(struct symbolizer *s, symbolizer_kernel_name find, void *context)
+{
+	s->naming.kernel_name = find;
+	s->naming.kernel_context = context;
+}
+
 void symbolizer_set_kallsyms(struct symbolizer *s, int fd)
 {
 	naming_set_kallsyms(&s->naming, fd);

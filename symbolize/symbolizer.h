@@ -128,6 +128,15 @@ void symbolizer_want_name(struct symbolizer *s, struct code_ref ref, bool is_ret
 void symbolizer_name_wanted(struct symbolizer *s, bool with_inlined);
 
 /*
+ * Finds the raw name of the kernel function at `address`. Returns 1; 0: it has none; or -errno: it
+ * cannot be asked for, and will not be again.
+ */
+typedef int (*symbolizer_kernel_name)(void *context, uint64_t address, char *name, size_t size);
+
+/* Asks `find` for names of kernel functions, before /proc/kallsyms is read. NULL: no longer. */
+void symbolizer_set_kernel_names(struct symbolizer *s, symbolizer_kernel_name find, void *context);
+
+/*
  * Passes a descriptor of /proc/kallsyms that was opened with the privilege to see addresses. It is
  * read at the first lookup of a kernel name, and closed. Without one, or with -1, the file is
  * opened then.

@@ -220,6 +220,13 @@ void collect_set_memory_opener(struct collect *c, int (*open)(void *context, pid
 	symbolizer_set_memory_opener(c->symbolizer, open, context);
 }
 
+void collect_set_kernel_names(struct collect *c,
+			      int (*find)(void *context, uint64_t address, char *name, size_t size),
+			      void *context)
+{
+	symbolizer_set_kernel_names(c->symbolizer, find, context);
+}
+
 void collect_set_kallsyms(struct collect *c, int fd)
 {
 	symbolizer_set_kallsyms(c->symbolizer, fd);

@@ -380,6 +380,11 @@ struct bounded_caller *collect_calls(struct collect *c);
 void collect_set_memory_opener(struct collect *c, int (*open)(void *context, pid_t pid),
 			       void *context);
 
+/* Calls symbolizer_set_kernel_names. */
+void collect_set_kernel_names(struct collect *c,
+			      int (*find)(void *context, uint64_t address, char *name, size_t size),
+			      void *context);
+
 /* Calls symbolizer_set_kallsyms: kernel functions are looked up during the run, too. */
 void collect_set_kallsyms(struct collect *c, int fd);
 

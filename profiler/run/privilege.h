@@ -16,7 +16,8 @@
  *   the worker's priority raised, while   CAP_SYS_NICE, or RLIMIT_NICE   1. first
  *   it takes CPU samples in
  *   /proc/kallsyms opened; it is read     CAP_SYSLOG, decided when the   1. first
- *   when names are looked up              file is opened
+ *   when names are looked up, if BPF      file is opened
+ *   cannot be asked for them
  *   BPF loaded, tracepoints attached      CAP_BPF, CAP_PERFMON           1. first
  *   perf events of all processes, rings;  CAP_PERFMON, CAP_IPC_LOCK      1. first
  *   sampling clocks started

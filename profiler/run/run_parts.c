@@ -101,6 +101,10 @@ static int open_collect(struct run_parts *run)
 		log_error(run->log, "out of memory");
 		return -ENOMEM;
 	}
+	if (kernel_events_bpf(run->kernel))
+		run->kernel_names = bpf_source_kernel_names(kernel_events_bpf(run->kernel));
+	if (run->kernel_names)
+		collect_set_kernel_names(run->collect, kernel_names_find, run->kernel_names);
 	collect_set_kallsyms(run->collect, run->kallsyms);
 	run->kallsyms = -1;
 	if (o->attach)
@@ -347,6 +351,7 @@ void run_parts_close(struct run_parts *run)
 	run_parts_close_kernel(run);
 	gpu_pipe_free(run->pipe);
 	collect_free(run->collect);
+	kernel_names_free(run->kernel_names);
 	if (run->kallsyms >= 0)
 		close(run->kallsyms);
 	if (run->epoll >= 0)

@@ -19,6 +19,7 @@
 #include "profiler/run/target_environment.h"
 #include "profiler/sources/gpu_pipe.h"
 #include "profiler/sources/kernel_events.h"
+#include "profiler/sources/kernel_names.h"
 #include "profiler/sources/recording.h"
 
 /* Descriptors that the run's epoll watches. */
@@ -33,6 +34,7 @@ struct run_parts {
 	struct log *log;
 	enum run_phase phase;
 	int epoll;
+	struct kernel_names *kernel_names; /* NULL: not possible */
 	int kallsyms; /* opened with privilege; -1: failed, or passed to `collect` */
 	struct notices notices;
 	struct collect *collect;

@@ -21,6 +21,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/sources/bpf_types.h"
 #include "profiler/sources/event_ring.h"
+#include "profiler/sources/kernel_names.h"
 #include "symbolize/util/array.h"
 #include "symbolize/util/bounded_call.h"
 #include "symbolize/util/monotonic.h"
@@ -536,6 +537,13 @@ void bpf_source_close(struct bpf_source *s)
 	event_ring_unmap(&s->ring);
 	stacks__destroy(s->bpf);
 	free(s);
+}
+
+struct kernel_names *bpf_source_kernel_names(const struct bpf_source *s)
+{
+	return kernel_names_new(bpf_program__fd(s->bpf->progs.name_kernel_function),
+				bpf_map__fd(s->bpf->maps.bss),
+				(size_t)(s->bpf->bss->kernel_name - (const char *)s->bpf->bss));
 }
 
 /* ---- processes ---- */

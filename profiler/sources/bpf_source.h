@@ -23,6 +23,7 @@
 #include "cupti_trace/wire/time_range.h"
 
 struct bpf_source;
+struct kernel_names;
 
 struct bpf_source_options {
 	uint32_t sample_hz; /* 0: no CPU samples */
@@ -52,6 +53,12 @@ enum bpf_source_probe {
 struct bpf_source *bpf_source_open(const struct bpf_source_options *options, char *error,
 				   size_t error_size);
 void bpf_source_close(struct bpf_source *source);
+
+/*
+ * Returns what finds names of the kernel's functions, also once `source` is closed. The caller
+ * frees it (kernel_names_free). Returns NULL with errno set.
+ */
+struct kernel_names *bpf_source_kernel_names(const struct bpf_source *source);
 
 /*
  * Varies the clocks' period once a second, keeping the number of samples. `now_ns` is

@@ -19,6 +19,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/cpu/pythons.h"
 #include "profiler/sources/bpf_source.h"
+#include "profiler/sources/kernel_names.h"
 #include "symbolize/address_space.h"
 
 enum { CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39, CAP_SYS_ADMIN_BIT = 21 };
@@ -1106,6 +1107,53 @@ static void so_it_is_as_before_casts(void **state)
 	check_times(true);
 }
 
+/* Compares the kernel's answers with /proc/kallsyms, which may have several names of an address. */
+static void kernel_functions_have_their_names(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 50});
+	struct kernel_names *names = bpf_source_kernel_names(s);
+	FILE *symbols = fopen("/proc/kallsyms", "re");
+	char line[1024], name[600], found[STACK_KERNEL_NAME_BYTES] = "";
+	uint64_t address, asked = 0;
+	uint32_t lines = 0, seen = 0, same = 0;
+	pid_t child;
+	char type;
+	int status;
+
+	(void)state;
+	bpf_source_close(s); /* names are found after it, too */
+	assert_non_null(names);
+	assert_non_null(symbols);
+	while (fgets(line, sizeof(line), symbols)) {
+		if (sscanf(line, "%" SCNx64 " %c %599s", &address, &type, name) != 3 || !address)
+			continue;
+		if (address == asked) {
+			same += strcmp(name, found) == 0;
+			continue;
+		}
+		asked = 0;
+		if (lines++ % 500 || type != 'T')
+			continue;
+		asked = address;
+		seen++;
+		assert_int_equal(kernel_names_find(names, address, found, sizeof(found)), 1);
+		same += strcmp(name, found) == 0;
+	}
+	if (seen == 0)
+		SKIP("addresses are hidden");
+	assert_in_range(same, seen - seen / 50,
+			seen); /* the first line of aliases may be skipped */
+	assert_int_equal(kernel_names_find(names, 1, found, sizeof(found)), 0);
+	assert_int_equal(kernel_names_find(names, asked ? asked : address, found, 1), 0);
+	child = fork();
+	if (child == 0)
+		_exit(kernel_names_find(names, 1, found, sizeof(found)) != -ECHILD);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	fclose(symbols);
+	kernel_names_free(names);
+}
+
 /*
  * Returns the number of instructions that the kernel's verifier processed to load this process's
  * programs. Verification is most of the time by which a run is longer than its command.
@@ -1183,6 +1231,7 @@ int main(void)
 		cmocka_unit_test(every_function_of_a_deep_python_stack_has_its_name),
 		cmocka_unit_test(all_time_of_a_thread_is_reported_once),
 		cmocka_unit_test(so_it_is_as_before_casts),
+		cmocka_unit_test(kernel_functions_have_their_names),
 		cmocka_unit_test(programs_are_quick_to_verify),
 	};
 

@@ -204,6 +204,37 @@ static void test_given_kallsyms(void **state)
 	symbolizer_free(s);
 }
 
+/* Names some functions as the kernel would. `context`: the number of questions. */
+static int name_kernel_function(void *context, uint64_t address, char *name, size_t size)
+{
+	++*(int *)context;
+	if (address == 0xffffffff81000030)
+		return -EPERM;
+	return address == 0xffffffff81000010 ? snprintf(name, size, "asked_for") > 0 : 0;
+}
+
+static void the_kernel_is_asked_for_names_as_long_as_it_answers(void **state)
+{
+	static const char text[] = "ffffffff81000000 T from_file\n";
+	struct symbolizer *s = symbolizer_new();
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC), asked = 0;
+	const uint64_t addresses[] = {0xffffffff81000010, 0xffffffff81000020, 0xffffffff81000030,
+				      0xffffffff81000040};
+	const char *const expected[] = {"asked_for", "[kernel]", "from_file", "from_file"};
+
+	(void)state;
+	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	symbolizer_set_kallsyms(s, fd);
+	symbolizer_set_kernel_names(s, name_kernel_function, &asked);
+	for (int i = 0; i < 4; i++)
+		assert_string_equal(
+			symbolizer_name(s, symbolizer_locate_kernel(s, addresses[i]), false),
+			expected[i]);
+	assert_int_equal(asked, 3);
+	symbolizer_free(s);
+}
+
 static void test_fork_exec_exit(void **state)
 {
 	struct symbolizer *s = begin();
@@ -695,6 +726,7 @@ int main(void)
 		cmocka_unit_test(test_this_process),
 		cmocka_unit_test(test_vdso_and_kernel),
 		cmocka_unit_test(test_given_kallsyms),
+		cmocka_unit_test(the_kernel_is_asked_for_names_as_long_as_it_answers),
 		cmocka_unit_test(the_time_of_reading_kallsyms_can_be_used),
 		cmocka_unit_test(test_fork_exec_exit),
 		cmocka_unit_test(test_return_addresses),
