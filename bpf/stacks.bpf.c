@@ -87,6 +87,86 @@ static __always_inline bool is_in(void *processes, __u32 pid)
 	return bpf_map_lookup_elem(processes, &pid) != 0;
 }
 
+/* ---- CPU samples ---- */
+
+/* Returns true inside a timed call, including its first instruction. */
+static __always_inline bool is_in_call(struct task_struct *task, __u32 pid, __u64 sp)
+{
+	struct thread_state *state;
+
+	if (!times_calls || !times_any)
+		return 0;
+	state = bpf_task_storage_get(&threads, task, 0, 0);
+	return state && state->start_ns && sp <= state->sp && is_in(&timed, pid);
+}
+
+const volatile __u64 sample_ns;
+unsigned long tick_ns; /* period of ticks; changed by the loader */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sampling_clock);
+} clocks SEC(".maps");
+
+/* Counts a tick in a tracked process. Returns true if a sample is due. */
+static __always_inline bool is_due(void)
+{
+	__u32 zero = 0;
+	struct sampling_clock *c = bpf_map_lookup_elem(&clocks, &zero);
+
+	if (!c)
+		return 1;
+	if (!c->period_end_ns)
+		sampling_clock_begin(c, sample_ns, bpf_get_prandom_u32());
+	c->run_ns += tick_ns;
+	return sampling_clock_take(c, sample_ns);
+}
+
+/* The first program of the object: it is verified while the others are (background_load). */
+SEC("perf_event")
+int sample_cpu(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct taken taken = {.kind = STACK_EVENT_CPU_SNAPSHOT};
+	__u32 pid = current_process(task);
+	struct stack_times *t = 0;
+	struct pt_regs regs;
+	__u64 ran_ns = 0;
+
+	taken.sight.pid = pid;
+	if (!pid || !is_in(&tracked, pid) || !is_recorded(samples_from_ns) || !is_due())
+		return 0;
+	if (keeps_times && !times_have_begun)
+		return 0; /* would stand for time before the thread's times began */
+	/* the registers at the entry to the kernel, if the tick came in kernel code */
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+		__builtin_memset(&regs, 0, sizeof(regs));
+	if (is_in_call(task, pid, regs.sp)) {
+		COUNT(samples_in_calls);
+		return 0;
+	}
+	begin_taking(&taken, task, regs.sp);
+	if (keeps_times)
+		t = times_of(task);
+	if (t) {
+		if (t->is_off && has_cpu(task))
+			end_off_cpu_unseen(task, t, taken.sight.time_ns);
+		ran_ns = t->ran_ns + taken.sight.time_ns - t->since_ns;
+		/* switches use another clock, which may be ahead */
+		if ((__s64)(ran_ns - t->sampled_ns) <= 0)
+			ran_ns = t->sampled_ns + 1;
+		taken.ran_ns = ran_ns - t->sampled_ns;
+	}
+	if (!send_snapshot(&taken, &regs, ctx, 1, STACK_SNAPSHOT_BYTES))
+		COUNT(dropped_samples); /* with times, the next sample stands for it, too */
+	else if (t)
+		t->sampled_ns = ran_ns;
+	__sync_fetch_and_add(&counters.sample_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
+	return 0;
+}
+
 /* ---- launches and timed calls ---- */
 
 /*
@@ -206,85 +286,6 @@ int enter_driver(struct pt_regs *ctx)
 
 	if (pid && is_in(&tracked, pid) && may_look_into(task))
 		send_value(task, pid, STACK_EVENT_USES_DRIVER, 0, 0);
-	return 0;
-}
-
-/* ---- CPU samples ---- */
-
-/* Returns true inside a timed call, including its first instruction. */
-static __always_inline bool is_in_call(struct task_struct *task, __u32 pid, __u64 sp)
-{
-	struct thread_state *state;
-
-	if (!times_calls || !times_any)
-		return 0;
-	state = bpf_task_storage_get(&threads, task, 0, 0);
-	return state && state->start_ns && sp <= state->sp && is_in(&timed, pid);
-}
-
-const volatile __u64 sample_ns;
-unsigned long tick_ns; /* period of ticks; changed by the loader */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sampling_clock);
-} clocks SEC(".maps");
-
-/* Counts a tick in a tracked process. Returns true if a sample is due. */
-static __always_inline bool is_due(void)
-{
-	__u32 zero = 0;
-	struct sampling_clock *c = bpf_map_lookup_elem(&clocks, &zero);
-
-	if (!c)
-		return 1;
-	if (!c->period_end_ns)
-		sampling_clock_begin(c, sample_ns, bpf_get_prandom_u32());
-	c->run_ns += tick_ns;
-	return sampling_clock_take(c, sample_ns);
-}
-
-SEC("perf_event")
-int sample_cpu(struct bpf_perf_event_data *ctx)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct taken taken = {.kind = STACK_EVENT_CPU_SNAPSHOT};
-	__u32 pid = current_process(task);
-	struct stack_times *t = 0;
-	struct pt_regs regs;
-	__u64 ran_ns = 0;
-
-	taken.sight.pid = pid;
-	if (!pid || !is_in(&tracked, pid) || !is_recorded(samples_from_ns) || !is_due())
-		return 0;
-	if (keeps_times && !times_have_begun)
-		return 0; /* would stand for time before the thread's times began */
-	/* the registers at the entry to the kernel, if the tick came in kernel code */
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
-		__builtin_memset(&regs, 0, sizeof(regs));
-	if (is_in_call(task, pid, regs.sp)) {
-		COUNT(samples_in_calls);
-		return 0;
-	}
-	begin_taking(&taken, task, regs.sp);
-	if (keeps_times)
-		t = times_of(task);
-	if (t) {
-		if (t->is_off && has_cpu(task))
-			end_off_cpu_unseen(task, t, taken.sight.time_ns);
-		ran_ns = t->ran_ns + taken.sight.time_ns - t->since_ns;
-		/* switches use another clock, which may be ahead */
-		if ((__s64)(ran_ns - t->sampled_ns) <= 0)
-			ran_ns = t->sampled_ns + 1;
-		taken.ran_ns = ran_ns - t->sampled_ns;
-	}
-	if (!send_snapshot(&taken, &regs, ctx, 1, STACK_SNAPSHOT_BYTES))
-		COUNT(dropped_samples); /* with times, the next sample stands for it, too */
-	else if (t)
-		t->sampled_ns = ran_ns;
-	__sync_fetch_and_add(&counters.sample_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/gpu_devices.h"
 #include "profiler/base/measure.h"
+#include "profiler/sources/background_load.h"
 #include "profiler/sources/bpf_types.h"
 #include "profiler/sources/event_ring.h"
 #include "profiler/sources/kernel_names.h"
@@ -78,6 +79,7 @@ struct bpf_source {
 	struct stacks *bpf;
 	struct event_ring ring;
 	struct kept_links links;
+	int sampling; /* the program of the clocks; -1: `bpf` has it */
 	int *clocks;
 	uint32_t clock_count, clock_capacity;
 	uint32_t ring_bytes;
@@ -322,15 +324,13 @@ static void set_constants(const struct bpf_source *s, struct stacks *bpf)
 	bpf->rodata->takes_kernel_waits = s->options.kernel_waits;
 }
 
-static int open_and_load(struct bpf_source *s, struct bpf_types *types)
+/* Loads the programs. The one that samples is loaded by a thread, which uses the object, too. */
+static int load_object(struct bpf_source *s, struct stacks *bpf, struct bpf_types *types,
+		       struct background_load *sampling)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types->path);
 	LIBBPF_OPTS(bpf_test_run_opts, run);
-	struct stacks *bpf = stacks__open_opts(&options);
-	int err;
+	int err, end;
 
-	if (!bpf)
-		return -errno;
 	bpf_map__set_max_entries(bpf->maps.events, s->ring_bytes);
 	if (s->options.times)
 		bpf_map__set_max_entries(bpf->maps.slots, SLOTS);
@@ -340,23 +340,37 @@ static int open_and_load(struct bpf_source *s, struct bpf_types *types)
 	err = bpf_types_provide(types, bpf->obj);
 	if (!err)
 		err = stacks__load(bpf);
+	end = background_load_end(sampling);
 	if (!err)
-		err = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_pidns_level), &run);
-	if (err)
-		stacks__destroy(bpf);
-	else
-		s->bpf = bpf;
-	return err;
+		err = end;
+	return err ? err
+		   : bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_pidns_level), &run);
 }
 
 static int load(struct bpf_source *s)
 {
+	struct background_load sampling;
 	struct bpf_types types;
 	int err = bpf_types_begin(&types);
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types.path);
+	struct stacks *bpf = NULL;
 
 	if (!err)
-		err = open_and_load(s, &types);
+		err = background_load_begin(&sampling);
+	if (!err && !(bpf = stacks__open_opts(&options)))
+		err = -errno;
+	if (!err)
+		err = load_object(s, bpf, &types, &sampling);
 	bpf_types_end(&types);
+	if (!err) {
+		s->bpf = bpf;
+		s->sampling = sampling.fd;
+		if (s->sampling >= 0)
+			bpf_program__unload(bpf->progs.sample_cpu); /* the one in its place */
+	} else if (bpf) {
+		stacks__destroy(bpf);
+		background_load_release(&sampling);
+	}
 	return err;
 }
 
@@ -429,7 +443,8 @@ static int start_clock(struct bpf_source *s, int cpu, uint64_t tick_ns)
 		return -errno;
 	s->clocks[s->clock_count++] = fd;
 	/* no link: a link would take a second descriptor per CPU */
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->bpf->progs.sample_cpu)) != 0)
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF,
+		  s->sampling >= 0 ? s->sampling : bpf_program__fd(s->bpf->progs.sample_cpu)) != 0)
 		return -errno;
 	return 0;
 }
@@ -489,7 +504,7 @@ struct bpf_source *bpf_source_open(const struct bpf_source_options *options, cha
 	if (!s)
 		goto out;
 	s->options = *options;
-	s->times_fd = -1;
+	s->times_fd = s->sampling = -1;
 	s->ring_bytes = choose_ring_bytes(options);
 	libbpf_set_print(stay_quiet);
 	err = load_for_kernel(s);
@@ -533,6 +548,8 @@ void bpf_source_close(struct bpf_source *s)
 	free(s->links.list);
 	if (s->times_fd >= 0)
 		close(s->times_fd);
+	if (s->sampling >= 0)
+		close(s->sampling);
 	bpf_link__destroy(s->all_times);
 	event_ring_unmap(&s->ring);
 	stacks__destroy(s->bpf);
