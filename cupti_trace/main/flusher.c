@@ -24,6 +24,7 @@
 #include "cupti_trace/main/outflow.h"
 #include "cupti_trace/unwind/code_map.h"
 
+#define END_TICK_MS 10    /* once the range is over: the profiler waits */
 #define TICKS_PER_FETCH 5 /* ticks between fetches of PC samples: 250 ms */
 #define TICKS_PER_FLUSH 5 /* ticks between flushes under a budget */
 
@@ -34,6 +35,7 @@ static struct {
 	_Atomic int state;        /* enum flusher_state */
 	_Atomic bool wants_flush; /* before its next tick */
 	bool polls_time_range;    /* the profiler may change the range */
+	bool has_told_end;        /* GPU_NOTICE_RANGE_SENT was sent */
 } flusher = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 static bool is_to_stop(void)
@@ -108,13 +110,14 @@ bool flusher_wait_tick(struct tracer *tracer, uint32_t ms)
 
 /* ---- a part of the run ---- */
 
-/* Parses "FROM TO". Returns false for anything else. */
+/* Parses "FROM TO" or "FROM TO LEAVE". Returns false for anything else. */
 static bool parse_time_range(const char *text, struct time_range *w)
 {
 	char *end;
 
 	w->from_ns = strtoull(text, &end, 10);
 	w->to_ns = *end == ' ' ? strtoull(end, &end, 10) : 0;
+	w->leave_ns = *end == ' ' ? strtoull(end, &end, 10) : 0;
 	return end != text && !*end;
 }
 
@@ -136,6 +139,7 @@ static void poll_time_range(struct tracer *tracer)
 		return;
 	__atomic_store_n(&tracer->time_range.to_ns, w.to_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&tracer->time_range.from_ns, w.from_ns, __ATOMIC_RELAXED);
+	tracer->time_range.leave_ns = w.leave_ns; /* this thread's alone */
 }
 
 void flusher_read_time_range(struct tracer *tracer, const char *text)
@@ -146,6 +150,27 @@ void flusher_read_time_range(struct tracer *tracer, const char *text)
 	/* if it is over, there is nothing to send; an injected copy says hello, then leaves */
 	if (text && !tracer_is_late(tracer))
 		poll_time_range(tracer);
+}
+
+/* Returns whether records of the range, which is over, are waited for no longer. */
+static bool has_waited(const struct tracer *tracer, uint64_t now)
+{
+	const struct time_range *w = &tracer->time_range;
+	uint64_t grace =
+		tracer_is_late(tracer) ? TIME_RANGE_INJECTED_GRACE_NS : TIME_RANGE_GRACE_NS;
+
+	return now - w->to_ns >= grace || (w->leave_ns && now >= w->leave_ns);
+}
+
+/* Sends what is known of the range, which is over, and says so. */
+static void tell_range_is_sent(struct tracer *tracer)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {GPU_NOTICE_RANGE_SENT, ""}};
+
+	flusher.has_told_end = true;
+	tracer_flush(tracer, false);
+	sink_put(&tracer->sink, &event);
+	sink_flush(&tracer->sink);
 }
 
 /*
@@ -161,8 +186,11 @@ static bool follow_time_range(struct tracer *tracer)
 	if (!time_range_is_over(&tracer->time_range, now))
 		return false;
 	atomic_fetch_or(&tracer->phase, TRACER_IDLE);
-	if (now - tracer->time_range.to_ns < TIME_RANGE_GRACE_NS)
+	if (!has_waited(tracer, now)) {
+		if (!flusher.has_told_end)
+			tell_range_is_sent(tracer);
 		return false;
+	}
 	outflow_send_rest(tracer);
 	if (!tracer_is_late(tracer)) /* otherwise it is the last thing sent */
 		outflow_send_goodbye(tracer);
@@ -244,7 +272,10 @@ void *flusher_main(void *arg)
 
 	callback_find_own();
 	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
-	for (uint64_t tick = 1; !flusher_wait_tick(tracer, FLUSHER_TICK_MS); tick++) {
+	flusher.has_told_end = false;
+	for (uint64_t tick = 1;
+	     !flusher_wait_tick(tracer, flusher.has_told_end ? END_TICK_MS : FLUSHER_TICK_MS);
+	     tick++) {
 		if (tracer_is_late(tracer))
 			sink_look_for_reader(&tracer->sink);
 		if (flusher.polls_time_range)

@@ -697,6 +697,7 @@ enum gpu_notice {
 	GPU_NOTICE_NEW_FUNCTION,     /* detail: an unknown CUDA function that was called */
 	GPU_NOTICE_NO_STALLS,        /* detail: CUPTI's error, and its subject */
 	GPU_NOTICE_COUNTERS,         /* detail: why hardware counters are not read */
+	GPU_NOTICE_RANGE_SENT,       /* all launches of the range have been sent */
 	/* found by the profiler itself */
 	GPU_NOTICE_OTHER_REFUSED, /* detail: the library that asked for CUPTI and was refused */
 	GPU_NOTICES

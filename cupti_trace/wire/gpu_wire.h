@@ -63,8 +63,8 @@
 #define GPU_WIRE_LINE_MAX 4000
 
 /*
- * "FROM TO", the recorded part of the run, CLOCK_MONOTONIC in ns. 0 stands for the start or the
- * end.
+ * "FROM TO" or "FROM TO LEAVE", the recorded part of the run (time_range.h), CLOCK_MONOTONIC in ns.
+ * 0 stands for the start or the end.
  */
 #define GPU_WIRE_TIME_RANGE_ENV "PROFILE_WINDOW"
 
@@ -76,7 +76,8 @@
  */
 #define GPU_WIRE_TIME_RANGE_LINK "window"
 #define GPU_WIRE_TIME_RANGE_FORMAT "%" PRIu64 " %" PRIu64
-#define GPU_WIRE_TIME_RANGE_BYTES 48
+#define GPU_WIRE_TIME_RANGE_LEAVE " %" PRIu64
+#define GPU_WIRE_TIME_RANGE_BYTES 72
 
 /*
  * Recorded parts (--range): names of NVTX ranges, as frames have them ("message",

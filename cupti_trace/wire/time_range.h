@@ -18,6 +18,8 @@
 struct time_range {
 	uint64_t from_ns; /* TIME_RANGE_NOT_YET: waits for the command `start` */
 	uint64_t to_ns;   /* 0: the end of the run */
+	/* time at which programs may leave, for nothing is awaited; 0: not known */
+	uint64_t leave_ns;
 };
 
 #define TIME_RANGE_NOT_YET UINT64_MAX
@@ -31,8 +33,13 @@ struct time_range {
 /* Launches are recorded this long before the range: their work may begin in it. */
 #define TIME_RANGE_LEAD_NS 1000000000u
 
-/* Time for records of the range to arrive after its end; then the program says goodbye. */
+/*
+ * Time for records of the range to arrive after its end, unless the profiler finds earlier that it
+ * has all. Then the program says goodbye. A library that was injected leaves sooner, since whoever
+ * attaches waits for it.
+ */
 #define TIME_RANGE_GRACE_NS 500000000u
+#define TIME_RANGE_INJECTED_GRACE_NS 250000000u
 
 static inline bool time_range_is_part(const struct time_range *w)
 {

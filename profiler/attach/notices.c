@@ -122,6 +122,8 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 	    code != GPU_NOTICE_COUNTERS)
 		return;
 	switch (code) {
+	case GPU_NOTICE_RANGE_SENT: /* gpu_pipe has noted it */
+		break;
 	case GPU_NOTICE_VERBOSE:
 		log_verbose(n->log, "process %u: %s", pid, detail);
 		break;

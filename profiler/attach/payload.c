@@ -269,9 +269,12 @@ void payload_close_pipe(struct payload *payload)
 int payload_set_time_range(const struct payload *payload, const struct time_range *time_range)
 {
 	char text[GPU_WIRE_TIME_RANGE_BYTES];
+	int used = snprintf(text, sizeof(text), GPU_WIRE_TIME_RANGE_FORMAT, time_range->from_ns,
+			    time_range->to_ns);
 
-	snprintf(text, sizeof(text), GPU_WIRE_TIME_RANGE_FORMAT, time_range->from_ns,
-		 time_range->to_ns);
+	if (time_range->leave_ns)
+		snprintf(text + used, sizeof(text) - (size_t)used, GPU_WIRE_TIME_RANGE_LEAVE,
+			 time_range->leave_ns);
 	unlinkat(payload->folder, NEW_WINDOW_NAME, 0); /* left by a failed call */
 	if (symlinkat(text, payload->folder, NEW_WINDOW_NAME) != 0 ||
 	    renameat(payload->folder, NEW_WINDOW_NAME, payload->folder, GPU_WIRE_TIME_RANGE_LINK) !=

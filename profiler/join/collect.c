@@ -23,6 +23,7 @@ static void limit_memory(struct collect *c)
 static void keep_handed_sample(void *collect, const struct async_sample *sample,
 			       struct owner_stack owner);
 
+#define LONG_GRAPH_NS 1000000000u /* a graph launched so long before may still run */
 #define UNDECIDED_MAX 65536u
 #define UNDECIDED_NS 1000000000u /* maximum delay of a process's range events */
 struct undecided {
@@ -649,6 +650,14 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 		decide_samples(c, until_ns - UNDECIDED_NS, UNDECIDED_MAX);
 	while ((process = processes_take_expired(&c->processes, until_ns)))
 		finalize(c, process);
+}
+
+bool collect_awaits_records(const struct collect *c)
+{
+	const uint64_t to_ns = c->time_range.to_ns;
+
+	return join_may_be_running(c->join, to_ns,
+				   to_ns > LONG_GRAPH_NS ? to_ns - LONG_GRAPH_NS : 0);
 }
 
 uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns)

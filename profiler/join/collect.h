@@ -344,6 +344,12 @@ struct quota *collect_target_quota(struct collect *c);
 bool collect_knows_launch(const struct collect *c, const struct process *process,
 			  uint32_t correlation_id);
 
+/*
+ * Calls join_may_be_running for the recorded part, which is over. Kernels' own launches expect no
+ * record here: see gpu_pipe_waiting.
+ */
+bool collect_awaits_records(const struct collect *c);
+
 /* Returns the number of kernel launches since that time without a record. With --last only. */
 uint64_t collect_count_launched(const struct collect *c, uint64_t since_ns);
 

@@ -471,6 +471,20 @@ static uint64_t count_expected(const struct join *c, bool kernels, uint64_t sinc
 	return count;
 }
 
+bool join_may_be_running(const struct join *c, uint64_t before_ns, uint64_t graphs_since_ns)
+{
+	for (uint32_t i = 0; i < c->links.used; i++) {
+		const struct link *l = &c->links.links[i];
+		bool expects = (l->state == LINK_IDLE || l->state == LINK_UNDECIDED) &&
+			       l->expects != JOIN_EXPECTS_NOTHING;
+
+		if (l->state != LINK_FREE && l->launched_ns && l->launched_ns < before_ns &&
+		    (expects || (l->is_graph && l->launched_ns >= graphs_since_ns)))
+			return true;
+	}
+	return false;
+}
+
 uint64_t join_count_kernels_expected(const struct join *c, uint64_t since_ns)
 {
 	return count_expected(c, true, since_ns, UINT64_MAX);

@@ -99,6 +99,12 @@ void join_expect_record(struct join *c, uint32_t process, uint32_t correlation_i
 uint64_t join_count_kernels_expected(const struct join *c, uint64_t since_ns);
 uint64_t join_count_others_expected(const struct join *c, uint64_t before_ns);
 
+/*
+ * Returns true if work may be running that was launched before `before_ns`: a launch expects a
+ * record (join_expect_record), or is of a graph, from `graphs_since_ns` on, of which more may come.
+ */
+bool join_may_be_running(const struct join *c, uint64_t before_ns, uint64_t graphs_since_ns);
+
 /* Returns true if a launch with this correlation id has come, and is remembered. */
 bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id);
 

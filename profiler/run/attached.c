@@ -291,5 +291,10 @@ bool attached_libraries_left(struct run_parts *run)
 	if (!run->cuda.inject_queue || run->reader.has_ended ||
 	    now_ns - run->ended_ns >= GOODBYE_TIMEOUT_NS || now_ns - heard_ns >= SILENT_TIMEOUT_NS)
 		return true;
-	return !attached_cuda_is_busy(&run->cuda) && !gpu_pipe_has_running(run->pipe);
+	if (attached_cuda_is_busy(&run->cuda))
+		return false;
+	if (gpu_pipe_has_range(run->pipe) && gpu_pipe_waiting(run->pipe) == 0 &&
+	    !collect_awaits_records(run->collect))
+		recorded_time_range_release(run);
+	return !gpu_pipe_has_running(run->pipe);
 }

@@ -64,6 +64,15 @@ void recorded_time_range_end(struct run_parts *run, uint64_t to_ns)
 	change_time_range(run);
 }
 
+void recorded_time_range_release(struct run_parts *run)
+{
+	if (run->recorded.time_range.leave_ns)
+		return;
+	run->recorded.time_range.leave_ns = monotonic_ns();
+	log_verbose(run->log, "all of the recorded work has arrived: libraries leave");
+	change_time_range(run);
+}
+
 int recorded_time_range_begin_soon(struct run_parts *run)
 {
 	struct time_range *w = &run->recorded.time_range;

@@ -45,6 +45,9 @@ int recorded_time_range_begin_soon(struct run_parts *run);
 /* Ends the range at `to_ns`, which has passed. Libraries in running processes leave then. */
 void recorded_time_range_end(struct run_parts *run, uint64_t to_ns);
 
+/* Lets programs leave at once: nothing of the range, which has ended, is awaited. */
+void recorded_time_range_release(struct run_parts *run);
+
 /*
  * Begins the range once it is due. With running processes, this is when the library is in all of
  * them that use CUDA. Then answers the hellos that have waited. On failure the run enters

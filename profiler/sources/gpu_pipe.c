@@ -31,6 +31,7 @@ struct tracee {
 	bool is_ignored;         /* has another protocol version */
 	bool is_tracing;         /* its hello promised events */
 	bool has_left;           /* said goodbye */
+	bool has_sent_range;     /* sent what was launched in the recorded part */
 	uint64_t left_ns;        /* time of the last goodbye, CLOCK_MONOTONIC */
 	struct gpu_event_goodbye goodbye;
 	uint64_t next_sequence;
@@ -343,17 +344,28 @@ uint32_t gpu_pipe_list(const struct gpu_pipe *p, pid_t *pids, uint32_t max)
 	return count;
 }
 
+static bool is_running(const struct tracee *t)
+{
+	/* the end of a process may be out of sight, too */
+	return t->is_tracing && !t->has_left && t->process && !t->process->ended_ns &&
+	       (kill(t->process->pid, 0) == 0 || errno == EPERM);
+}
+
 bool gpu_pipe_has_running(const struct gpu_pipe *p)
 {
-	for (uint32_t i = 0; i < p->tracees.count; i++) {
-		const struct tracee *t = p->tracees.list[i].tracee;
-
-		/* the end of a process may be out of sight, too */
-		if (t->is_tracing && !t->has_left && t->process && !t->process->ended_ns &&
-		    (kill(t->process->pid, 0) == 0 || errno == EPERM))
+	for (uint32_t i = 0; i < p->tracees.count; i++)
+		if (is_running(p->tracees.list[i].tracee))
 			return true;
-	}
 	return false;
+}
+
+bool gpu_pipe_has_range(const struct gpu_pipe *p)
+{
+	for (uint32_t i = 0; i < p->tracees.count; i++)
+		if (!p->tracees.list[i].tracee->has_sent_range &&
+		    is_running(p->tracees.list[i].tracee))
+			return false;
+	return true;
 }
 
 /* ---- kernel names ---- */
@@ -646,6 +658,9 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 	case GPU_EVENT_LAUNCH:
 		t->kernel_launches +=
 			!(event->launch.flags & (GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER));
+		break;
+	case GPU_EVENT_NOTICE:
+		t->has_sent_range |= event->notice.code == GPU_NOTICE_RANGE_SENT;
 		break;
 	case GPU_EVENT_VOID:
 		/* a void launch is complete, like one whose kernel has a record */

@@ -119,6 +119,12 @@ uint32_t gpu_pipe_list(const struct gpu_pipe *pipe, pid_t *pids, uint32_t max);
 bool gpu_pipe_has_running(const struct gpu_pipe *pipe);
 
 /*
+ * Returns true if each traced program that is running has sent its launches up to the end of the
+ * recorded part (GPU_NOTICE_RANGE_SENT).
+ */
+bool gpu_pipe_has_range(const struct gpu_pipe *pipe);
+
+/*
  * Returns the number of launches of one kernel whose record has not come yet, of running programs.
  */
 uint64_t gpu_pipe_waiting(const struct gpu_pipe *pipe);

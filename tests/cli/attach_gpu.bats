@@ -153,6 +153,14 @@ is_left()
 	is_left "$target"
 }
 
+@test "the library leaves when all of the work has arrived" {
+	start_steady
+	run_profile -v --unit ns -gpu-only -p "$target" -d 1 -o out.folded
+	expect_whole
+	expect_line stderr '^profile: all of the recorded work has arrived: libraries leave$'
+	is_left "$target"
+}
+
 # CUPTI waits for a busy GPU when it is asked for first.
 @test "CUPTI begins late: what is recorded begins with it, and lasts as long as was asked for" {
 	FAKE_CUDA_SUBSCRIBE_MS=2500 start_steady

@@ -132,6 +132,31 @@ static void a_program_from_hello_to_goodbye(void **state)
 	assert_string_equal(b->ledger->pipe.first_refused, "");
 }
 
+/* The range is there once all programs that run have said so, or goodbye. */
+static void the_end_of_the_range_is_told_by_each_program(void **state)
+{
+	struct pipe_bench *b = *state;
+	const pid_t own = getpid();
+
+	assert_true(gpu_pipe_has_range(b->pipe)); /* there is no program */
+	begin_program(b, 7);
+	begin_program(b, 8);
+	b->processes[0].pid = b->processes[1].pid = own;
+	assert_false(gpu_pipe_has_range(b->pipe));
+	feed(b, "{\"t\":\"notice\",\"code\":0,\"detail\":\"12\"}\n");
+	feed(b, "{\"t\":\"notice\",\"code\":12,\"detail\":\"\"}\n");
+	assert_false(gpu_pipe_has_range(b->pipe));
+	batch(b, 7, 1);
+	bye(b, 0, 0);
+	assert_true(gpu_pipe_has_range(b->pipe));
+	assert_true(gpu_pipe_has_running(b->pipe));
+	begin_program(b, 9);
+	b->processes[2].pid = own;
+	assert_false(gpu_pipe_has_range(b->pipe));
+	b->processes[2].ended_ns = 1;
+	assert_true(gpu_pipe_has_range(b->pipe));
+}
+
 static void events_before_any_batch_are_malformed(void **state)
 {
 	struct pipe_bench *b = *state;
@@ -1431,6 +1456,7 @@ static void reading_a_full_pipe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(the_end_of_the_range_is_told_by_each_program),
 		TEST(a_program_from_hello_to_goodbye),
 		TEST(events_before_any_batch_are_malformed),
 		TEST(a_hello_that_is_not_accepted_is_refused),

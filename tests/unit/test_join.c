@@ -783,6 +783,29 @@ static void remark_on(struct bench *b, uint32_t id, uint32_t number)
 	assert_int_equal(join_operation(b->c, PROCESS, &op), 0);
 }
 
+/* Work runs as long as a launch has no record, or is of a graph that may have more. */
+static void work_that_may_be_running_is_found(void **state)
+{
+	struct bench *b = *state;
+	const struct gpu_operation o = {.correlation_id = 1, .name = b->names, .duration_ns = 1};
+	const struct gpu_operation node = {
+		.correlation_id = 2, .name = b->names + 1, .duration_ns = 1};
+
+	assert_false(join_may_be_running(b->c, 100, 0));
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 10, 1, 0, ORIGIN_ID(5)), 0);
+	assert_false(join_may_be_running(b->c, 100, 0)); /* expects nothing */
+	join_expect_record(b->c, PROCESS, 1, JOIN_EXPECTS_COPY);
+	assert_true(join_may_be_running(b->c, 100, 0));
+	assert_false(join_may_be_running(b->c, 10, 0)); /* launched later */
+	join_operation(b->c, PROCESS, &o);
+	assert_false(join_may_be_running(b->c, 100, 0));
+	owed(b, PROCESS, 2, JOIN_EXPECTS_GRAPH);
+	assert_true(join_may_be_running(b->c, 100, 50));
+	join_operation(b->c, PROCESS, &node);
+	assert_true(join_may_be_running(b->c, 100, 10)); /* it may have more nodes */
+	assert_false(join_may_be_running(b->c, 100, 11));
+}
+
 /* A remark before, after or without its launch finds it. Nothing counts remarks. */
 static void a_remark_finds_its_launch(void **state)
 {
@@ -1373,6 +1396,7 @@ int main(void)
 		DIRECTED(timeout_begins_when_an_operation_is_read),
 		DIRECTED(a_launch_after_the_operation_was_given_up_harms_nothing),
 		DIRECTED(finish_attributes_everything),
+		DIRECTED(work_that_may_be_running_is_found),
 		DIRECTED(a_remark_finds_its_launch),
 		DIRECTED(launches_without_their_record_are_counted),
 		DIRECTED(ended_processes_are_asked_before_they_are_forgotten),

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include "unit.h"
+#include <limits.h>
 #include "cupti_trace/wire/gpu_wire.h"
 #include "profiler/attach/payload.h"
 
@@ -38,6 +39,32 @@ static mode_t mode_of(const char *path)
 	struct stat st;
 
 	return lstat(path, &st) == 0 ? st.st_mode : 0;
+}
+
+static void expect_window(const struct payload *p, const struct time_range *range,
+			  const char *expected)
+{
+	char path[PATH_MAX], text[128] = "";
+
+	assert_int_equal(payload_set_time_range(p, range), 0);
+	snprintf(path, sizeof(path), "%s/window", p->path);
+	assert_true(readlink(path, text, sizeof(text) - 1) > 0);
+	assert_string_equal(text, expected);
+}
+
+static void the_range_is_the_text_of_a_link(void **state)
+{
+	struct time_range range = {.from_ns = 5, .to_ns = 0};
+	struct payload p;
+
+	(void)state;
+	assert_int_equal(payload_create(&p), 0);
+	expect_window(&p, &range, "5 0");
+	range.to_ns = range.from_ns = UINT64_MAX;
+	range.leave_ns = UINT64_MAX;
+	expect_window(&p, &range, "18446744073709551615 18446744073709551615 18446744073709551615");
+	payload_remove(&p);
+	assert_int_equal(mode_of(p.path), 0);
 }
 
 static void embedded_contents(void **state)
@@ -202,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(embedded_contents),
+		TEST(the_range_is_the_text_of_a_link),
 		TEST(answers),
 		TEST(folders_of_ended_runs_are_removed),
 		TEST(the_supervisor_removes_by_path),
