@@ -18,7 +18,7 @@ enum rule_kind {
 	REFUSED,  /* excludes all `others`: "--a TEXT" */
 };
 
-#define RULE_OPTIONS 10
+#define RULE_OPTIONS 12
 #define RULE_OTHERS 10
 
 struct option_rule {
@@ -75,20 +75,22 @@ static const struct option_rule rules[] = {
 	     "waits for the line `start` in a FIFO: name one with --control", IF_UNTIL_TOLD),
 	RULE(RULES_OF_RUN, NEEDS, OF(IF_ATTACHED),
 	     "is for processes that already run: -p, --name or --cgroup", OPT_NO_INJECT),
-	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED), "needs the start of a command", OPT_NVTX,
-	     OPT_OPS, OPT_RANGE, OPT_STALLS, OPT_METRICS, OPT_INJECTION_LIB, OPT_CUDA_LIB,
-	     OPT_LAUNCH_STACKS),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED),
-	     "needs all GPU work from the start, but processes are attached one by one (use --wall "
-	     "or --waits)",
-	     OPT_IDLE),
+	     "needs the start of a command, where NVTX looks for a tool", OPT_NVTX, OPT_OPS,
+	     OPT_RANGE),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED),
+	     "needs the start of a command: profile sets CUPTI up for it as contexts begin",
+	     OPT_STALLS, OPT_METRICS),
+	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED),
+	     "replaces what profile gives a command at its start", OPT_INJECTION_LIB, OPT_CUDA_LIB,
+	     OPT_LAUNCH_STACKS),
 	RULE(RULES_OF_RUN, NEEDS, OF(OPT_NVTX, OPT_OPS), "is for NVTX ranges: add --nvtx or --ops",
 	     OPT_STEPS),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_NO_INJECT, OPT_CPU_ONLY), "needs launches of GPU work",
 	     OPT_STEADY, OPT_STEP, OPT_PER_STEP, OPT_SLOW_STEPS),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(OPT_NO_INJECT), "needs GPU time", OPT_MAX_OVERHEAD,
-	     OPT_ALLOC, OPT_WAITS, OPT_API, OPT_UNIFIED_MEMORY, OPT_KERNELS_ONLY, OPT_GRAPH,
-	     OPT_LAUNCH_SHAPES, OPT_PROMETHEUS, OPT_BUDGET),
+	     OPT_ALLOC, OPT_IDLE, OPT_WAITS, OPT_API, OPT_UNIFIED_MEMORY, OPT_KERNELS_ONLY,
+	     OPT_GRAPH, OPT_LAUNCH_SHAPES, OPT_PROMETHEUS, OPT_BUDGET),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_ATTACHED), "keeps a run from its command's start",
 	     OPT_RECORD),
 	RULE(RULES_OF_RUN, NOT_WITH, OF(IF_UPROBES), "needs launch stacks taken in the process",

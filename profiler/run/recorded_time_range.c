@@ -113,6 +113,7 @@ static void begin_time_range(struct run_parts *run)
  */
 static bool begin_attached(struct run_parts *run)
 {
+	const struct measure *m = &run->options->measure;
 	int err;
 
 	if (run->cuda.inject_queue) {
@@ -122,10 +123,10 @@ static bool begin_attached(struct run_parts *run)
 		run->recorded.time_range.from_ns = run->start_ns;
 		apply_time_range(run);
 	}
-	err = run->options->measure.wall ? bpf_source_follow_threads(kernel_events_bpf(run->kernel))
-					 : 0;
+	err = m->wall || m->idle ? bpf_source_follow_threads(kernel_events_bpf(run->kernel)) : 0;
 	if (err) {
-		log_error(run->log, "--wall of processes that already run: %s",
+		log_error(run->log, "%s of processes that already run: %s",
+			  m->wall ? "--wall" : "--idle",
 			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
 		run_phase_enter(&run->phase, RUN_FAILED);
 	}

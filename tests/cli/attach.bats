@@ -405,8 +405,8 @@ seen_children()
 		-p 1,x|-p takes numbers of processes, separated by commas, not '1,x'
 		-p 0|-p takes numbers of processes, separated by commas, not '0'
 		-p $target -- true|-p profiles processes that already run: no command with it
-		-p $target --nvtx|--nvtx needs the start of a command: not with -p
-		--name atd --stalls|--stalls needs the start of a command: not with --name
+		-p $target --nvtx|--nvtx needs the start of a command, where NVTX looks for a tool: not with -p
+		--name atd --stalls|--stalls needs the start of a command: profile sets CUPTI up for it as contexts begin: not with --name
 		-p $target --alloc --no-inject|$(needs_gpu_time --alloc --no-inject)
 		--no-inject -- true|--no-inject is for processes that already run: -p, --name or --cgroup
 		-p $target --save-input x|--save-input keeps a run from its command's start: not with -p

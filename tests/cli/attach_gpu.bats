@@ -161,6 +161,22 @@ is_left()
 	is_left "$target"
 }
 
+@test "--idle: the GPU's idle time is that of the launching thread, and adds up with its work" {
+	local idle asleep over
+
+	start_steady
+	run_profile -v --unit ns --idle -p "$target" -d 2 -o out.folded -o out.json
+	expect_whole
+	expect_line stderr '^GPU idle: 1 GPU, '
+	idle=$(awk '/^\[GPU 0 idle\];/ { ns += $NF } END { printf "%.0f", ns }' out.folded)
+	asleep=$(awk '/^\[GPU 0 idle\];.*;main;.*\[blocked: sleep\]/ { ns += $NF } END { printf "%.0f", ns }' out.folded)
+	[ "$asleep" -gt "$((idle / 2))" ]
+	over=$((idle + $(jq '[.gpu_work[].ns] | add' out.json) - $(jq .elapsed_ns out.json)))
+	[ "$over" -ge 0 ]
+	[ "$over" -le 1000000 ]
+	is_left "$target"
+}
+
 # CUPTI waits for a busy GPU when it is asked for first.
 @test "CUPTI begins late: what is recorded begins with it, and lasts as long as was asked for" {
 	FAKE_CUDA_SUBSCRIBE_MS=2500 start_steady
