@@ -276,6 +276,7 @@ bool attached_end_if_over(struct run_parts *run, bool is_told_to)
 	run->ended_ns = monotonic_ns();
 	supervisor_report_ended(run->supervisor);
 	kernel_events_stop_samples(run->kernel);
+	bpf_source_end_lookouts(kernel_events_bpf(run->kernel));
 	kernel_reader_drain(run, false);
 	collect_read_clocks(run->collect, run->ended_ns, true);
 	ask_to_leave(run);

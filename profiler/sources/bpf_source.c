@@ -64,8 +64,9 @@ struct uprobe_multi_attr {
 
 /* Attachment of a BPF program. */
 struct kept_link {
-	pid_t pid; /* the only process probed; 0: permanent */
-	int fd;    /* multi-probe link; -1: see `link` */
+	pid_t pid;       /* the only process probed; 0: permanent */
+	bool is_lookout; /* set by PROBE_SUBSCRIBE or PROBE_DRIVER */
+	int fd;          /* multi-probe link; -1: see `link` */
 	struct bpf_link *link;
 };
 
@@ -87,6 +88,7 @@ struct bpf_source {
 	struct bpf_link *all_times;     /* iterator over times of running threads */
 	int times_fd;                   /* descriptor of the iterator; -1: not opened */
 	struct bounded_caller *probing; /* runs probing calls; NULL: none so far */
+	struct bounded_caller *leaving; /* removes lookouts; NULL: not begun */
 	bool has_multi;                 /* kernel supports multi-probe links */
 	bool has_probes;
 };
@@ -121,7 +123,7 @@ static int keep(struct kept_links *links, struct kept_link link)
 /* Keeps libbpf's result `link`, which is NULL with errno set if attaching failed. */
 static int keep_link(struct kept_links *links, pid_t pid, struct bpf_link *link)
 {
-	return link ? keep(links, (struct kept_link){pid, -1, link}) : -errno;
+	return link ? keep(links, (struct kept_link){.pid = pid, .fd = -1, .link = link}) : -errno;
 }
 
 /*
@@ -183,6 +185,29 @@ static bool remove_links(struct bpf_source *s, pid_t pid, unsigned int ms)
 		return false;
 	free(removal);
 	return true;
+}
+
+void bpf_source_end_lookouts(struct bpf_source *s)
+{
+	struct removal *removal = bounded_job_new(
+		sizeof(*removal) + s->links.count * sizeof(*s->links.list), run_removal, NULL);
+	uint32_t kept = 0;
+
+	s->leaving = removal && !s->leaving ? bounded_caller_new(PROBING_RUN_MS) : s->leaving;
+	for (uint32_t i = 0; removal && s->leaving && i < s->links.count; i++) {
+		if (s->links.list[i].is_lookout)
+			removal->links[removal->count++] = s->links.list[i];
+		else
+			s->links.list[kept++] = s->links.list[i];
+	}
+	if (!removal || !s->leaving || removal->count == 0) {
+		free(removal);
+		return;
+	}
+	s->links.count = kept;
+	/* left behind at once: the worker goes on, and frees the job */
+	if (bounded_call(s->leaving, &removal->job, 0) == 0)
+		free(removal);
 }
 
 static void explain_load(int err, char *error, size_t size)
@@ -536,6 +561,7 @@ void bpf_source_close(struct bpf_source *s)
 		return;
 	bpf_source_stop_clocks(s);
 	free(s->clocks);
+	bounded_caller_free(s->leaving);
 	if (s->probing) {
 		is_left = !remove_links(s, ALL_PROCESSES, CLOSING_MS) ||
 			  bounded_caller_has_abandoned(s->probing);
@@ -721,7 +747,8 @@ struct attaching {
 		bool at_return;
 	} parts[2];
 	uint32_t part_count;
-	pid_t pid; /* 0: in all processes */
+	pid_t pid;       /* 0: in all processes */
+	bool is_lookout; /* as in struct kept_link */
 	uint64_t *offsets, *cookies;
 	uint32_t count;
 	struct kept_links links;
@@ -743,7 +770,7 @@ static int attach_multi(struct attaching *a, struct bpf_program *program, bool a
 	};
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
-	return fd < 0 ? -errno : keep(&a->links, (struct kept_link){a->pid, fd, NULL});
+	return fd < 0 ? -errno : keep(&a->links, (struct kept_link){.pid = a->pid, .fd = fd});
 }
 
 static int attach(struct attaching *a, struct bpf_program *program, bool at_return)
@@ -842,8 +869,10 @@ static int run_probing(struct bpf_source *s, struct attaching *a)
 	}
 	if (err == -ETIMEDOUT || err == -EBUSY) /* a late job still owns its memory */
 		return err;
-	for (uint32_t i = 0; !err && i < a->links.count; i++)
+	for (uint32_t i = 0; !err && i < a->links.count; i++) {
+		a->links.list[i].is_lookout = a->is_lookout;
 		err = keep(&s->links, a->links.list[i]);
+	}
 	if (!err)
 		err = a->err;
 	close(a->job.fd);
@@ -866,6 +895,7 @@ int bpf_source_probe(struct bpf_source *s, enum bpf_source_probe probe, pid_t pi
 		return -ENOMEM;
 	a->has_multi = s->has_multi;
 	a->pid = pid;
+	a->is_lookout = probe == PROBE_SUBSCRIBE || probe == PROBE_DRIVER;
 	a->count = count;
 	a->cookies = make_cookies(probe, functions, count);
 	a->offsets = calloc(count, sizeof(*offsets));

@@ -151,6 +151,12 @@ bool bpf_source_probes_need_admin(const struct bpf_source *source);
 /* Removes the probes that are set in this process only. */
 void bpf_source_remove_probes(struct bpf_source *source, pid_t pid);
 
+/*
+ * Begins to remove the probes of PROBE_SUBSCRIBE and PROBE_DRIVER, and does not wait: the kernel
+ * takes 50 ms for each. For the end of what is recorded.
+ */
+void bpf_source_end_lookouts(struct bpf_source *source);
+
 /* Returns a descriptor that is readable when much has accumulated; poll on a timer as well. */
 int bpf_source_fd(const struct bpf_source *source);
 

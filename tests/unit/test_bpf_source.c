@@ -576,6 +576,7 @@ static void calls_are_timed_in_chosen_processes(void **state)
 
 static void a_refused_subscriber_is_reported(void **state)
 {
+	const time_t end = time(NULL) + TIMEOUT_S;
 	struct bpf_source *s;
 	const struct stack_value *refused;
 
@@ -594,6 +595,17 @@ static void a_refused_subscriber_is_reported(void **state)
 	assert_true(refused->value - (uintptr_t)a_refused_subscriber_is_reported < 4096);
 	assert_int_equal(refused->event.pid, getpid());
 	assert_null(next_event(s));
+	/* the probe goes soon, and the others stay */
+	assert_int_equal(probe(s, PROBE_DRIVER, 0, (uintptr_t)runtime_launch, "", "/proc/self/exe"),
+			 0);
+	probe_launches(s, PROBE_CALL, 0);
+	bpf_source_end_lookouts(s);
+	for (subscribe(39); next_event(s); subscribe(39)) {
+		assert_true(time(NULL) < end);
+		usleep(1000);
+	}
+	assert_true(bpf_source_has_probes(s));
+	bpf_source_end_lookouts(s);
 	bpf_source_close(s);
 }
 
