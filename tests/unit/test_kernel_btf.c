@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <linux/btf.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "tests/unit/unit.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
@@ -164,6 +166,30 @@ static void all_of_one_name_are_taken(void **state)
 	kernel_btf_close(kernel);
 }
 
+/* A file that cannot be mapped is read, as the kernel's before Linux 6.16. */
+static void a_file_that_cannot_be_mapped_is_read(void **state)
+{
+	struct kernel_type types[] = {{"node", BTF_KIND_STRUCT, 0}};
+	struct btf *whole = make();
+	struct kernel_btf *kernel;
+	uint32_t size;
+	const void *data = btf__raw_data(whole, &size);
+	char path[64];
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], data, size), size);
+	close(ends[1]);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
+	assert_int_equal(kernel_btf_open(path, &kernel), 0);
+	btf__free(reduce(kernel, types, 1));
+	assert_int_equal(types[0].id, 2);
+	kernel_btf_close(kernel);
+	close(ends[0]);
+	btf__free(whole);
+}
+
 /* Opens and reduces a changed copy, in memory of its exact size. */
 static void try(const unsigned char *data, size_t size)
 {
@@ -214,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(structures_have_the_kernels_layout),
 		cmocka_unit_test(all_of_one_name_are_taken),
+		cmocka_unit_test(a_file_that_cannot_be_mapped_is_read),
 		cmocka_unit_test(broken_btf_is_refused),
 	};
 
