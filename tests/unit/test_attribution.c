@@ -43,7 +43,7 @@ static void a_time_range_has_what_begins_in_it(void **state)
 	struct gpu_operation o;
 
 	(void)state;
-	b->attribution.time_range = (struct time_range){100, 200};
+	b->attribution.time_range = (struct time_range){.from_ns = 100, .to_ns = 200};
 	for (size_t i = 0; i < sizeof(work) / sizeof(work[0]); i++) {
 		o = kernel(b, work[i].start, work[i].ns);
 		attribution_add(&b->attribution, ORIGIN_ID(b->launch.number), 90, &o);
@@ -73,7 +73,7 @@ static void work_may_have_been_launched_before_recording(void **state)
 	struct gpu_operation o = kernel(b, 150, 10);
 
 	(void)state;
-	b->attribution.time_range = (struct time_range){100, 0};
+	b->attribution.time_range = (struct time_range){.from_ns = 100};
 	o.correlation_id = 6;
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	b->process->first_launch = 7;
@@ -87,7 +87,7 @@ static void work_may_have_been_launched_before_recording(void **state)
 	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 10);
 	assert_int_equal(b->ledger.gpu.unmatched, 1);
 	/* time range of the whole run: all is recorded */
-	b->attribution.time_range = (struct time_range){0, 1000};
+	b->attribution.time_range = (struct time_range){.to_ns = 1000};
 	o.correlation_id = 6;
 	attribution_add(&b->attribution, origin_of_mark(LAUNCH_UNKNOWN), 0, &o);
 	assert_int_equal(b->ledger.gpu.unmatched, 2);

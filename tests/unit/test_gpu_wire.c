@@ -245,6 +245,12 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->range.time_ns, b->range.time_ns);
 		assert_int_equal(a->range.is_open, b->range.is_open);
 		break;
+	case GPU_EVENT_WINDOW:
+		assert_memory_equal(&a->window, &b->window, sizeof(a->window));
+		break;
+	case GPU_EVENT_WINDOW_END:
+		assert_memory_equal(&a->window_end, &b->window_end, sizeof(a->window_end));
+		break;
 	case GPU_EVENT_RUN:
 		assert_int_equal(a->run.time_ns, b->run.time_ns);
 		assert_int_equal(a->run.unix_ns, b->run.unix_ns);
@@ -751,6 +757,22 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		break;
 	case GPU_EVENT_RANGE:
 		e->range = (struct gpu_event_range){prng_bits(p, 64), (uint32_t)prng_below(p, 2)};
+		break;
+	case GPU_EVENT_WINDOW:
+		memset(&e->window, 0, sizeof(e->window)); /* also padding: it is compared */
+		e->window.from_ns = prng_bits(p, 63);
+		e->window.to_ns = e->window.from_ns + 1 + prng_bits(p, 40);
+		e->window.period_from_ns = prng_bits(p, 64);
+		e->window.period_ns = GPU_WINDOW_PERIOD_MIN_NS + prng_bits(p, 40);
+		e->window.represents = 1 + (uint32_t)prng_below(p, GPU_WINDOW_REPRESENTS_MAX);
+		break;
+	case GPU_EVENT_WINDOW_END:
+		memset(&e->window_end, 0, sizeof(e->window_end));
+		e->window_end.recorded_ns = prng_bits(p, 63);
+		e->window_end.recorded_calls = prng_bits(p, 63);
+		e->window_end.counted_ns = prng_bits(p, 63);
+		e->window_end.counted_calls = prng_bits(p, 63);
+		e->window_end.represents = 1 + (uint32_t)prng_below(p, GPU_WINDOW_REPRESENTS_MAX);
 		break;
 	case GPU_EVENT_RUN:
 		e->run = (struct gpu_event_run){
