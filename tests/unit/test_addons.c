@@ -113,10 +113,11 @@ static void copies_are_told_by_host_memory(void **state)
 					  .duration_ns = 100,
 					  .bytes = 7};
 
-		addons_operation(&b->addons,
-				 &(struct addon_operation){.operation = &o, .is_recorded = true});
+		addons_operation(&b->addons, &(struct addon_operation){.operation = &o,
+								       .represents = 3,
+								       .is_recorded = true});
 		if (copies[i].row < 4)
-			counts[copies[i].row]++;
+			counts[copies[i].row] += 3;
 	}
 	table = result_tables_find(&b->addons.tables, &copied_memory_table);
 	assert_non_null(table);
@@ -126,7 +127,7 @@ static void copies_are_told_by_host_memory(void **state)
 
 		assert_int_equal(row->copies, counts[i]);
 		assert_int_equal(row->bytes, 7 * counts[i]);
-		assert_int_equal(row->ns, i == 0 ? 100 : 100 * counts[i]);
+		assert_int_equal(row->ns, i == 0 ? 300 : 100 * counts[i]);
 		assert_string_equal(row->direction, i < 2 ? "HtoD" : "DtoH");
 	}
 	end(b);

@@ -112,6 +112,45 @@ static void items_are_taken_in_at_once(void **state)
 	assert_int_equal(b->row->count, 2);
 }
 
+/* Operations and launches count as often as they represent others, and sums can be scaled. */
+static void items_represent_others(void **state)
+{
+	struct bench *b = *state;
+	struct profile_item item = {.record = {.kind = TIMELINE_GPU_OPERATION,
+					       .duration_ns = 11,
+					       .work = GPU_WORK_KERNEL,
+					       .bytes = 3,
+					       .stack = {5},
+					       .represents = 7},
+				    .flags = ITEM_COUNTS | ITEM_ROW | ITEM_MATCHED |
+					     ITEM_REPRESENTS};
+
+	profile_sink_add(&b->sink, &item);
+	item.record.kind = TIMELINE_LAUNCH;
+	item.flags = ITEM_COUNTS | ITEM_KERNEL | ITEM_STACK | ITEM_REPRESENTS;
+	profile_sink_add(&b->sink, &item);
+	/* in other runs the member is another one: an error */
+	item.flags = ITEM_COUNTS | ITEM_KERNEL;
+	profile_sink_add(&b->sink, &item);
+	find_row(b);
+	assert_int_equal(b->row->count, 7);
+	assert_int_equal(b->row->ns, 77);
+	assert_int_equal(b->row->bytes, 21);
+	assert_int_equal(b->ledger.gpu.matched, 7);
+	assert_int_equal(b->ledger.gpu.rows[0].ns, 77);
+	assert_int_equal(b->ledger.launches.kernels, 8);
+	assert_int_equal(b->ledger.launches.with_stack, 7);
+	profile_scale(b->sink.profile, ROW_CPU, 2);
+	profile_scale(b->sink.profile, ROW_GPU, 1.1);
+	ledger_scale_estimates(&b->ledger, 1.1);
+	find_row(b);
+	assert_int_equal(b->row->count, 8);
+	assert_int_equal(b->row->ns, 85);
+	assert_int_equal(b->row->bytes, 23);
+	assert_int_equal(b->ledger.gpu.rows[0].ns, 85);
+	assert_int_equal(b->ledger.launches.kernels, 9);
+}
+
 /* Work that begins at the end of the time range, or before the range, is left out, however long. */
 static void only_what_begins_in_the_time_range_is_taken_in(void **state)
 {
@@ -322,6 +361,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(items_are_taken_in_at_once),
+		TEST(items_represent_others),
 		TEST(only_what_begins_in_the_time_range_is_taken_in),
 		TEST(what_was_forgotten_is_counted),
 		TEST(notes_go_to_who_takes_them),
