@@ -22,6 +22,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/model/collected.h"
 #include "profiler/model/gpu_stack.h"
+#include "profiler/model/gpu_state.h"
 #include "profiler/model/gpu_operation.h"
 #include "profiler/model/id_remap.h"
 #include "profiler/model/profile_sink.h"
@@ -123,6 +124,8 @@ struct addon {
 	 * Handles a thread's time off the CPU from start_ns to end_ns; `place` and `ns` are unset.
 	 */
 	void (*off_cpu)(void *addon, const struct thread_time *time);
+	/* Handles a reading of a GPU (gpu_state.h). Equal texts `gpu` have one address. */
+	void (*state)(void *addon, const char *gpu, const struct gpu_reading *reading);
 	void (*begin_thread)(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns);
 	void (*end_thread)(void *addon, uint32_t process, uint32_t tid, uint64_t time_ns);
 	/* Handles the end of a process: no events follow. */

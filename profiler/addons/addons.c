@@ -4,19 +4,20 @@
 #include <errno.h>
 #include "profiler/addons/allocations.h"
 #include "profiler/addons/copies.h"
-#include "profiler/addons/window_estimates.h"
+#include "profiler/addons/gpu_states.h"
 #include "profiler/addons/gpu_waits.h"
 #include "profiler/addons/idle.h"
 #include "profiler/addons/load.h"
 #include "profiler/addons/measurements.h"
 #include "profiler/addons/pc_samples.h"
+#include "profiler/addons/window_estimates.h"
 #include "profiler/model/copied_memory.h"
 #include "profiler/model/estimates.h"
 #include "profiler/model/kernel_definitions.h"
 
 static const struct addon *const all[] = {
-	&addon_allocations, &addon_gpu_waits, &addon_measurements, &addon_pc_samples,
-	&addon_idle,        &addon_load,      &addon_copies,       &addon_estimates,
+	&addon_allocations, &addon_gpu_waits, &addon_measurements, &addon_pc_samples, &addon_idle,
+	&addon_load,        &addon_copies,    &addon_estimates,    &addon_gpu_states,
 };
 _Static_assert(sizeof(all) / sizeof(all[0]) <= ADDONS_MAX, "each has room");
 
@@ -24,7 +25,7 @@ _Static_assert(sizeof(all) / sizeof(all[0]) <= ADDONS_MAX, "each has room");
 const struct table_kind *const table_kinds[] = {
 	&memory_totals_table,    &memory_rows_table,     &memory_pools_table,
 	&stall_places_table,     &copied_memory_table,   &kernel_definitions_table,
-	&kernel_estimates_table, &stack_estimates_table,
+	&kernel_estimates_table, &stack_estimates_table, &gpu_states_table,
 };
 const uint32_t table_kind_count = sizeof(table_kinds) / sizeof(table_kinds[0]);
 _Static_assert(sizeof(table_kinds) / sizeof(table_kinds[0]) <= RESULT_TABLES_MAX, "each has room");
@@ -126,6 +127,11 @@ void addons_time(struct addons *a, const struct thread_time *time)
 void addons_off_cpu(struct addons *a, const struct thread_time *time)
 {
 	CALL(a, off_cpu, time);
+}
+
+void addons_state(struct addons *a, const char *gpu, const struct gpu_reading *reading)
+{
+	CALL(a, state, gpu, reading);
 }
 
 void addons_begin_thread(struct addons *a, uint32_t process, uint32_t tid, uint64_t time_ns)

@@ -9,7 +9,7 @@
 
 #include "profiler/addons/addon.h"
 
-#define ADDONS_MAX 8
+#define ADDONS_MAX 9
 
 /* Zero-initialise: none. */
 struct addons {
@@ -39,6 +39,7 @@ void addons_wait(struct addons *addons, uint32_t process, struct stack_id stack,
 		 const struct gpu_event_wait *wait);
 void addons_time(struct addons *addons, const struct thread_time *time);
 void addons_off_cpu(struct addons *addons, const struct thread_time *time);
+void addons_state(struct addons *addons, const char *gpu, const struct gpu_reading *reading);
 void addons_begin_thread(struct addons *addons, uint32_t process, uint32_t tid, uint64_t time_ns);
 void addons_end_thread(struct addons *addons, uint32_t process, uint32_t tid, uint64_t time_ns);
 void addons_end_process(struct addons *addons, uint32_t process);

@@ -46,7 +46,7 @@ struct run {
 	struct metrics_file metrics; /* with --prometheus */
 	struct opener opener;        /* with --open */
 	struct span_export spans;    /* with --otlp */
-	struct helper helper;        /* with --otlp or --push */
+	struct helper helper;        /* with GPU work, --otlp or --push */
 	struct control control;      /* with --control */
 	struct snapshots snapshots;
 	struct options named;               /* --every: those of the last result */
@@ -664,6 +664,8 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	err = services_start(&r->helper, r->options, &r->identity);
 	if (err)
 		return log_failure(&r->log, "cannot start a process: %s", strerror(-err));
+	if (r->options->run.measure.traces_gpu)
+		r->session_options.gpu_states = services_gpu_states(&r->helper);
 	session = session_new(&r->session_options, r->inherited, supervisor, &r->log);
 	if (!session) {
 		log_error(&r->log, "out of memory");

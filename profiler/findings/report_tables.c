@@ -9,6 +9,7 @@
 #include "profiler/tables/counters_table.h"
 #include "profiler/tables/exposed.h"
 #include "profiler/findings/findings_tables.h"
+#include "profiler/tables/gpu_courses.h"
 #include "profiler/tables/launch_shapes.h"
 #include "profiler/tables/memory_table.h"
 #include "profiler/tables/ranks_table.h"
@@ -64,6 +65,7 @@ int report_tables_of(const struct result *result, struct report_tables *list)
 		{result->findings, gpu_time_report_table, true, false, true},
 		{result->findings, steps_report_table, true, false, true},
 		{result->findings, idle_causes_report_table, true, false, true},
+		{!result->weight, gpu_state_report_table, true, false, true},
 		{result->rank_count > 0, ranks_report_table, false, false, false},
 		{result->rank_count > 0, ranks_collectives_report_table, true, false, false},
 		{result->rank_count > 0, ranks_clocks_report_table, true, false, false},

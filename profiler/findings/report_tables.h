@@ -13,7 +13,7 @@
 #include "profiler/tables/report_table.h"
 
 /* The tables that the run, or its viewer, asked for (totals.measure). */
-#define REPORT_TABLES_FIXED_MAX 21
+#define REPORT_TABLES_FIXED_MAX 22
 #define REPORT_TABLES_MAX (REPORT_TABLES_FIXED_MAX + RESULT_TABLES_MAX)
 struct report_tables {
 	struct report_table *tables[REPORT_TABLES_MAX];

@@ -243,6 +243,11 @@ void collect_note_error(struct collect *c, int err)
 	c->ledger.bounds.out_of_memory += err == -ENOMEM;
 }
 
+void collect_gpu_state(struct collect *c, const char *gpu, const struct gpu_reading *reading)
+{
+	addons_state(&c->addons, gpu, reading);
+}
+
 const char *collect_keep_text(void *collect, const char *text)
 {
 	return collect_text(collect, text);

@@ -81,6 +81,7 @@
 #include "profiler/cpu/process_event.h"
 #include "profiler/cpu/processes.h"
 #include "profiler/model/collected.h"
+#include "profiler/model/gpu_state.h"
 #include "symbolize/unwind.h"
 
 #define COLLECT_MEMORY (300u << 20)
@@ -330,6 +331,9 @@ void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns
  */
 void collect_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 		       const char *kernel);
+
+/* Takes a reading of a GPU. `gpu` is device_uuid(), interned by collect_text. */
+void collect_gpu_state(struct collect *c, const char *gpu, const struct gpu_reading *reading);
 
 /* Keeps a text of the target until collect_free. Returns NULL over the quota. */
 const char *collect_text(struct collect *c, const char *text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs services in one child process for libraries that profile does not link, while profile has
- * capabilities. The helper runs as the user, as an isolated child (isolated_child.h). HTTP is the
- * only service (http_channel.h).
+ * capabilities. The helper runs as the user, as an isolated child (isolated_child.h). Its services
+ * are HTTP (http_channel.h) and the state of GPUs (gpu_watch.h).
  *
  * The helper starts before anything privileged is opened, receives only data, and ends with its
  * parent. Each connection to a service is a stream socket, served by a thread of the helper; the

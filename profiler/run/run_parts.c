@@ -21,6 +21,7 @@ void run_parts_init(struct run_parts *run, const struct session_options *options
 	run->supervisor = supervisor;
 	run->log = log;
 	run->epoll = run->kallsyms = -1;
+	run->gpu_watch.connector = options->gpu_states;
 	payload_init(&run->payload);
 	notices_init(&run->notices, log);
 }

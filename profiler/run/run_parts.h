@@ -53,6 +53,7 @@ struct run_parts {
 	struct obstacles *obstacles;     /* NULL with running processes */
 	struct recording *recording;     /* NULL: not requested */
 	char injection_lib[PATH_MAX];    /* absolute path from -injection-lib */
+	struct gpu_watch gpu_watch;
 	struct recorded_time_range recorded;
 	uint64_t quick_until_ns; /* end of the time with short ticks */
 	uint64_t start_ns, start_unix_ns, ended_ns;

@@ -335,6 +335,7 @@ static void collect_round(struct session *s)
 	collect_advance(s->run.collect, kernel_events_until(s->run.kernel));
 	collect_set_time(s->run.collect, begun_ns);
 	collect_read_thread_names(s->run.collect);
+	gpu_watch_look(&s->run.gpu_watch, s->run.collect, s->run.log, begun_ns);
 }
 
 /* Counts survivors after a grace period for processes that end with their parent. */
@@ -562,6 +563,7 @@ static void collect_rest(struct session *s)
 	collect_waited_for(s->run.collect, s->run.attachment ? 0 : waited_cpu_ns(s));
 	if (!s->run.attachment) /* otherwise libraries may have taken time to leave */
 		s->run.ended_ns = end_of_run(s);
+	gpu_watch_end(&s->run.gpu_watch, s->run.collect, s->run.log, monotonic_ns());
 	call_watcher(s, true);
 	attached_cuda_take_injected(&s->run.cuda); /* results of the last processes */
 	attached_cuda_warn_missed(&s->run.cuda);

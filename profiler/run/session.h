@@ -26,6 +26,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/join/collect.h"
 #include "profiler/model/result.h"
+#include "profiler/run/gpu_watch.h"
 #include "profiler/run/inherited.h"
 #include "profiler/run/supervisor.h"
 
@@ -74,6 +75,7 @@ struct session_options {
 	bool is_for_findings; /* nothing else uses the timeline: launches have no durations */
 	struct timeline *idle_store; /* collect.h; may be set before session_run */
 	struct session_watcher watcher;
+	struct gpu_watch_connector gpu_states;           /* zeroed: not watched */
 	bool watches_load, keeps_metrics, draws_off_cpu; /* collect.h */
 	bool is_controlled;                              /* the watcher may change the time range */
 	bool takes_turns; /* collect.h: the watcher calls session_take */

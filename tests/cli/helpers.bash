@@ -101,7 +101,7 @@ split_verbose()
 	local one many
 
 	one='process [0-9]+( \(.*\))?:? (uses CUDA; CUPTI |loaded the CUDA driver($|, and cannot be traced: )|runs Python|has CUDA_INJECTION64_PATH=|[0-9]+ (launch|CUDA) functions newly probed|this CUPTI \(CUDA 13\.0\) is known|CUPTI reported [0-9]+ operations|[0-9]+ launch stacks took|PC samples: |counters: |CUPTI did not (name the devices|report which contexts use MPS)|.* has an unknown layout|the library was injected$|not a known process of the command|is left out: )'
-	many='attached to |GPU [0-9][^:]*: |naming and writing took |(the command|the processes) used [0-9.]+ s of CPU in |probe on |[0-9]+ stacks? (is|are) cut in |[0-9]+ records of further runs of measured kernels |the report has no times of single operations|the processes are looked at after |no folder for temporary files'
+	many='attached to |the state of GPUs is (not recorded|recorded no longer): |GPU [0-9][^:]*: |naming and writing took |(the command|the processes) used [0-9.]+ s of CPU in |probe on |[0-9]+ stacks? (is|are) cut in |[0-9]+ records of further runs of measured kernels |the report has no times of single operations|the processes are looked at after |no folder for temporary files'
 	grep -E "^profile: ($one|$many)" stderr >verbose || true
 	if [ -s verbose ]; then sed -i -E "\\#^profile: ($one|$many)#d" stderr; fi
 }

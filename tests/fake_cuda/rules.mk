@@ -30,7 +30,10 @@ fake_cupti_parts = $(word $(2),$(subst =, ,$(1)))
 FAKE_CUPTI_LIBS := $(foreach v,$(FAKE_CUPTI_OTHERS),\
 	$(FAKE_CUDA_DIR)/$(call fake_cupti_parts,$(v),1)/$(call fake_cupti_parts,$(v),3))
 
-FAKE_CUDA_LIBS := $(FAKE_CUPTI_LIBS) $(addprefix $(FAKE_CUDA_DIR)/,libcuda.so.1 libcupti.so.13 libcudart.so.13 \
+# NVML is in folders of its own: most tests want none
+FAKE_NVML_LIBS := $(foreach v,nvml old_nvml,$(FAKE_CUDA_DIR)/$(v)/libnvidia-ml.so.1)
+
+FAKE_CUDA_LIBS := $(FAKE_CUPTI_LIBS) $(FAKE_NVML_LIBS) $(addprefix $(FAKE_CUDA_DIR)/,libcuda.so.1 libcupti.so.13 libcudart.so.13 \
 	libcudart.so libcudart_static.a libprinter.so libnvToolsExt.so.1)
 
 .PHONY: fake_cuda
@@ -71,6 +74,13 @@ $(FAKE_CUDA_DIR)/$(1)/$(3): $(FAKE_CUDA_CUPTI_OBJS:%=$(FAKE_CUDA_DIR)/$(1)/%.o)
 endef
 $(foreach v,$(FAKE_CUPTI_OTHERS),$(eval $(call fake_cupti,$(call fake_cupti_parts,$(v),1),$(call \
 	fake_cupti_parts,$(v),2),$(call fake_cupti_parts,$(v),3))))
+
+$(FAKE_CUDA_DIR)/old_nvml/libnvidia-ml.so.1: private FAKE_CUDA_CFLAGS += -DFAKE_NVML_OLD
+$(FAKE_NVML_LIBS): $(FAKE_CUDA_SRC)/fake_nvml.c profiler/run/nvml_abi.h $(FAKE_CUDA_SRC)/rules.mk
+	$(call msg,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FAKE_CUDA_CFLAGS) -Wno-missing-prototypes $(FAKE_CUDA_LDFLAGS) \
+		-Wl,-soname,$(@F) -o $@ $<
 
 $(FAKE_CUDA_DIR)/libprinter.so: $(FAKE_CUDA_DIR)/printer.o
 	$(call msg,LINK,$@)

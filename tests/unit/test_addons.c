@@ -3,6 +3,7 @@
 #include "unit.h"
 #include "profiler/model/copied_memory.h"
 #include "profiler/addons/addons.h"
+#include "profiler/addons/gpu_states.h"
 #include "profiler/model/memory_use.h"
 
 struct bench {
@@ -133,13 +134,14 @@ static void copies_are_told_by_host_memory(void **state)
 	end(b);
 }
 
-static void without_options_there_are_none(void **state)
+static void without_options_there_is_the_state_of_gpus(void **state)
 {
 	struct bench *b = begin(&(struct measure){.traces_gpu = true, .kernels_only = true}, false);
 	struct collected collected;
 
 	(void)state;
-	assert_int_equal(b->addons.count, 0);
+	assert_int_equal(b->addons.count, 1);
+	assert_ptr_equal(b->addons.list[0].addon, &addon_gpu_states);
 	assert_false(b->addons.needs_threads);
 	assert_false(b->addons.needs_devices);
 	assert_false(addons_look_at(&b->addons, &(struct gpu_operation){.work = GPU_WORK_ALLOC}));
@@ -224,7 +226,7 @@ static void waits_are_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_options_there_are_none),
+		cmocka_unit_test(without_options_there_is_the_state_of_gpus),
 		cmocka_unit_test(copies_are_told_by_host_memory),
 		cmocka_unit_test(each_gets_what_it_looks_at),
 		cmocka_unit_test(events_go_to_those_that_take_them),

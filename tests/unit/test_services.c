@@ -7,7 +7,7 @@
 
 static const struct identity ourselves;
 
-static void options_without_a_server_start_nothing(void **state)
+static void options_that_need_none_start_nothing(void **state)
 {
 	const struct options options = {.level = LOG_NORMAL};
 	struct helper helper = {0};
@@ -21,17 +21,23 @@ static void options_without_a_server_start_nothing(void **state)
 
 static void those_with_one_have_connections(void **state)
 {
-	const struct options options = {.span_server = "http://host"}, pushes = {.push_count = 1};
+	const struct options all[] = {{.span_server = "http://host"},
+				      {.push_count = 1},
+				      {.run.measure.traces_gpu = true}};
 
 	(void)state;
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct helper helper = {0};
-		struct http_connector connector = services_http(&helper);
+		struct http_connector http = services_http(&helper);
+		struct gpu_watch_connector gpu_states = services_gpu_states(&helper);
 		int socket;
 
-		assert_int_equal(services_start(&helper, i ? &options : &pushes, &ourselves), 0);
+		assert_int_equal(services_start(&helper, &all[i], &ourselves), 0);
 		assert_true(helper.pid > 0);
-		socket = connector.connect(connector.context);
+		socket = http.connect(http.context);
+		assert_true(socket >= 0);
+		close(socket);
+		socket = gpu_states.connect(gpu_states.context);
 		assert_true(socket >= 0);
 		close(socket);
 		helper_end(&helper);
@@ -41,7 +47,7 @@ static void those_with_one_have_connections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_without_a_server_start_nothing),
+		cmocka_unit_test(options_that_need_none_start_nothing),
 		cmocka_unit_test(those_with_one_have_connections),
 	};
 

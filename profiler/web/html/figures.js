@@ -28,6 +28,7 @@ export const TABLE_GROUPS = {
 		ranks: "Ranks",
 		collectives: "Waits of ranks",
 		clocks: "Clocks",
+		gpu_state: "State of GPUs",
 	},
 	"Inside kernels": {launch_shapes: "Launch shapes", hardware_counters: "Hardware counters", stalls: "Stalls"},
 	Memory: {

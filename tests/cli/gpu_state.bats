@@ -1,0 +1,160 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The state of GPUs, by the stand-in of NVML: where it is shown, and that a run is the same without it.
+
+load helpers
+
+setup()
+{
+	needs_root
+	enter_test_folder
+	use_nvml nvml
+}
+
+# use_nvml FOLDER: runs find that NVML
+use_nvml()
+{
+	export LD_LIBRARY_PATH=$fake_cuda/$1:$fake_cuda
+}
+
+# state FILE EXPRESSION: of the table in a summary as JSON
+state()
+{
+	jq -c "[.gpu_state[]? | $2]" "$1"
+}
+
+# bats test_tags=quick
+@test "the state of the GPU is in the summary, and in a capture" {
+	FAKE_NVML_LIMITED_PERCENT=100 run_profile -o out.json -o out.profile "$workloads/steady" 1200
+	expect_status 0
+	expect_equal table "$(state out.json '[.gpu, .sm_mhz, .sm_possible_mhz, .power_milliwatts, .celsius_most, .memory_bytes, .power_cap_permille, .thermal_permille, .uuid]')" \
+		'[["GPU 0",1410,1980,700000,47,5368709120,1000,0,"GPU-10111213-1415-1617-1819-1a1b1c1d1e00"]]'
+	expect_equal readings "$(state out.json '.readings > 3 and .millijoules > 0 and .pcie_sent_bytes > 0 and .nvlink_received_bytes > 0')" '[true]'
+	run_profile --from out.profile -o again.json
+	expect_status 0
+	expect_equal capture "$(state again.json .)" "$(state out.json .)"
+	# of a part of the run, its readings
+	run_profile --from out.profile --time 0.6..0.9 -o part.json
+	expect_equal part "$(state part.json ".readings < $(jq .gpu_state[0].readings out.json)")" '[true]'
+}
+
+@test "each GPU that works, and no other" {
+	FAKE_CUDA_DEVICES=4 CUDA_VISIBLE_DEVICES=2,1 run_profile -o out.json "$workloads/steady" 800
+	expect_status 0
+	expect_equal table "$(state out.json '[.gpu, .power_milliwatts, .uuid]')" \
+		'[["GPU 0",402000,"GPU-10111213-1415-1617-1819-1a1b1c1d1e02"]]'
+}
+
+@test "a MIG instance has memory of its own" {
+	FAKE_CUDA_MIG=3/0 run_profile -o out.json "$workloads/steady" 800
+	expect_status 0
+	expect_equal table "$(state out.json '[.gpu, .sm_mhz, .memory_bytes]')" '[["GPU 0 MIG 3/0",1980,1073741824]]'
+}
+
+@test "an old NVML tells less" {
+	use_nvml old_nvml
+	FAKE_NVML_LIMITED_PERCENT=100 run_profile -v -o out.json "$workloads/steady" 800
+	expect_status 0
+	expect_no_line stderr 'is not recorded'
+	expect_equal table "$(state out.json '[.sm_mhz, .power_cap_permille, .millijoules, .pcie_sent_bytes, .nvlink_sent_bytes]')" \
+		'[[1410,1000,0,0,0]]'
+}
+
+# expect_none REASON: a run has no readings, says so with -v alone, and is else as any
+expect_none()
+{
+	run_profile -v -o out.json "$workloads/steady" "${run_ms-300}"
+	expect_status 0
+	expect_line stderr "^profile: the state of GPUs is not recorded: $1\$"
+	expect_line ending '^Complete: nothing lost'
+	expect_equal table "$(state out.json .)" '[]'
+	expect_equal kernels "$(jq '.totals.gpu_kernels > 0' out.json)" true
+	run_profile "$workloads/steady" 300
+	expect_status 0
+	expect_no_line stderr 'GPUs is not'
+}
+
+# bats test_tags=quick
+@test "without NVML there is one line with -v" {
+	if ldconfig -p | grep -q libnvidia-ml.so.1; then skip 'this machine has NVML'; fi
+	export LD_LIBRARY_PATH=$fake_cuda
+	expect_none 'libnvidia-ml\.so\.1: cannot open shared object file: No such file or directory'
+}
+
+@test "NVML that refuses" {
+	FAKE_NVML=refuse expect_none 'nvmlInit_v2: Driver Not Loaded'
+}
+
+@test "NVML that hangs holds nothing up" {
+	FAKE_NVML=hang run_ms=1800 expect_none 'NVML has not answered'
+	no_process_with libnvidia-ml
+}
+
+@test "NVML that hangs later: the readings until then" {
+	FAKE_NVML=hang-later run_profile -v -o out.json "$workloads/steady" 1200
+	expect_status 0
+	expect_equal readings "$(state out.json '.readings >= 1 and .readings < 8')" '[true]'
+	no_process_with libnvidia-ml
+}
+
+@test "a GPU that is lost: the readings until then" {
+	FAKE_NVML=lost run_profile -v -o out.json "$workloads/steady" 1200
+	expect_status 0
+	expect_equal readings "$(state out.json '.readings >= 1 and .readings < 8')" '[true]'
+}
+
+@test "a program without GPU work loads no NVML, and one without CUDA" {
+	FAKE_NVML=refuse run_profile -v -o out.json sleep 0.3
+	expect_status 0
+	expect_no_line stderr 'GPUs is not'
+	FAKE_NVML=refuse run_profile -v -cpu-only -o out.json "$workloads/steady" 300
+	expect_status 0
+	expect_no_line stderr 'GPUs is not'
+}
+
+@test "a run goes on when the helper is killed" {
+	start_profile -v -o out.json "$workloads/steady" 2000
+	wait_until is_traced_child
+	sleep 0.5
+	pkill -KILL -x -P "$(worker_of "$pid")" profile-helper
+	finish_profile
+	expect_status 0
+	expect_line stderr '^profile: the state of GPUs is recorded no longer: profile-helper has ended$'
+	expect_line ending '^Complete: nothing lost'
+	expect_equal readings "$(state out.json '.readings >= 1')" '[true]'
+}
+
+is_traced_child()
+{
+	local child
+
+	child=$(child_of "$pid")
+	[ -n "$child" ] && is_traced "$child"
+}
+
+@test "--last has the readings of the last seconds" {
+	run_profile --last 0.5 -o out.json "$workloads/steady" 2000
+	expect_status 0
+	expect_equal readings "$(state out.json '.readings >= 1 and .readings <= 6')" '[true]'
+}
+
+@test "-d and --delay have the readings of their part" {
+	run_profile --delay 0.5 -d 0.5 -o out.json "$workloads/steady" 1500
+	expect_status 0
+	expect_equal readings "$(state out.json '.readings >= 1 and .readings <= 6')" '[true]'
+}
+
+@test "merged ranks: a GPU that two watched has its energy once" {
+	for rank in 0 1; do
+		RANK=$rank WORLD_SIZE=2 timeout "$patience" "$profile" -q -o "cap.$rank.profile" \
+			"$workloads/steady" 1200 >/dev/null &
+	done
+	wait
+	run_profile --from cap.0.profile cap.1.profile -o job.json
+	expect_status 0
+	run_profile --from cap.0.profile -o one.json
+	expect_equal 'one GPU' "$(state job.json '.power_milliwatts')" '[400000]'
+	expect_equal energy "$(jq -n --slurpfile a job.json --slurpfile b one.json \
+		'$a[0].gpu_state[0].millijoules <= 1.5 * $b[0].gpu_state[0].millijoules')" true
+	expect_equal power "$(state job.json '.millijoules * 1000000000 / .ns / 400000 | . > 0.9 and . < 1.1')" '[true]'
+}
