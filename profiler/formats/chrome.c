@@ -20,6 +20,7 @@
 #include "profiler/formats/json.h"
 #include "profiler/formats/trace_arguments.h"
 #include "profiler/formats/trace_model.h"
+#include "profiler/formats/trace_state.h"
 #include "profiler/model/work_names.h"
 #include "profiler/tables/occupancy.h"
 #include "symbolize/util/array.h"
@@ -32,6 +33,7 @@
 
 /* First number that is no pid or tid of Linux: PID_MAX_LIMIT. */
 #define OWN_NUMBERS (UINT32_C(1) << 22)
+#define STATE_NUMBERS (UINT32_C(1) << 30) /* numbers of GPUs' states, beyond those of tracks */
 
 /* Process and thread of events on a track, as JSON. */
 struct members {
@@ -43,6 +45,7 @@ struct chrome {
 	const struct result *result;
 	const struct trace_tracks *tracks;
 	struct trace_arguments *arguments;
+	struct trace_state state;
 	struct json json;
 	uint64_t first_ns;
 	uint32_t *pids;          /* by number of a first lane */
@@ -343,12 +346,53 @@ static void put_counters(struct chrome *c, const struct trace_event *event)
 	json_close_object(&c->json);
 }
 
+/* Returns the pid of a GPU's state, which is shown as a process. */
+static uint32_t pid_of_state(uint32_t gpu)
+{
+	return STATE_NUMBERS + gpu;
+}
+
+static void put_state_names(struct chrome *c)
+{
+	struct json *j = &c->json;
+	char name[TRACE_STATE_NAME_BYTES];
+
+	for (uint32_t i = 0; i < c->state.courses.count; i++) {
+		json_open_line(j, NULL);
+		json_text(j, "ph", "M");
+		json_text(j, "name", "process_name");
+		json_uint(j, "pid", pid_of_state(i));
+		json_open_object(j, "args");
+		json_text(j, "name", trace_state_name(&c->state, i, name));
+		json_close_object(j);
+		json_close_object(j);
+	}
+}
+
+static void put_state(void *context, uint32_t counter, uint64_t time_ns, uint64_t value)
+{
+	struct chrome *c = context;
+	struct json *j = &c->json;
+
+	json_open_line(j, NULL);
+	json_text(j, "ph", "C");
+	json_text(j, "name", trace_counter_name(&c->state.counters[counter]));
+	json_uint(j, "pid", pid_of_state(c->state.counters[counter].gpu));
+	put_time(c, time_ns > c->first_ns ? time_ns : c->first_ns);
+	json_open_object(j, "args");
+	json_uint(j, "value", value);
+	json_close_object(j);
+	json_close_object(j);
+}
+
 static void put_event(void *context, const struct trace_event *event)
 {
 	struct chrome *c = context;
 
 	if (c->failed)
 		return;
+	if (event->kind != TRACE_TRACK)
+		trace_state_until(&c->state, event->time_ns, put_state, c);
 	switch (event->kind) {
 	case TRACE_TRACK:
 		put_track(c, event->track);
@@ -430,7 +474,9 @@ static int put_document(struct chrome *c, struct trace_model *model)
 	json_open_array(j, "traceEvents");
 	for (uint32_t i = 0; i < c->tracks->first_count; i++)
 		put_track(c, i);
+	put_state_names(c);
 	err = trace_model_run(model, put_event, c);
+	trace_state_until(&c->state, UINT64_MAX, put_state, c);
 	json_close_array(j);
 	put_stacks(c);
 	json_close_object(j);
@@ -455,7 +501,8 @@ static int write_chrome(const struct result *result, const struct writer_options
 	c.stacks = calloc(result->stack_count + 1u, 1);
 	c.launches = calloc(trace_model_sums(model).flows + 1, sizeof(*c.launches));
 	c.arguments = trace_arguments_new(result);
-	if (c.pids && c.stacks && c.launches && c.arguments) {
+	if (c.pids && c.stacks && c.launches && c.arguments &&
+	    trace_state_init(&c.state, result) == 0) {
 		number_processes(&c);
 		err = put_document(&c, model);
 	}
@@ -467,6 +514,7 @@ static int write_chrome(const struct result *result, const struct writer_options
 	free(c.launches);
 	free(c.members);
 	trace_arguments_free(c.arguments);
+	trace_state_release(&c.state);
 	trace_model_free(model);
 	if (err)
 		return err;

@@ -26,6 +26,7 @@
 #include "profiler/formats/protobuf.h"
 #include "profiler/formats/trace_arguments.h"
 #include "profiler/formats/trace_model.h"
+#include "profiler/formats/trace_state.h"
 #include "profiler/model/work_names.h"
 #include "profiler/tables/occupancy.h"
 #include "symbolize/util/array.h"
@@ -105,6 +106,8 @@ enum { CPU_MODE_KERNEL = 1, CPU_MODE_USER = 2 };
 
 #define FLUSHED_BYTES (64u << 10)
 #define UUID_OF_RUN 1u /* the track of the run's facts; tracks of the model follow */
+#define UUID_OF_STATE (UINT64_C(1) << 40)   /* groups of counters of GPUs' state */
+#define UUID_OF_COUNTER (UINT64_C(1) << 41) /* these counters */
 
 enum category {
 	CATEGORY_LAUNCH = 1,
@@ -159,6 +162,7 @@ struct perfetto {
 	const struct result *result;
 	const struct trace_tracks *tracks;
 	struct trace_arguments *arguments;
+	struct trace_state state;
 	FILE *out;
 	struct protobuf p;
 	bool failed; /* out of memory */
@@ -570,6 +574,36 @@ static void put_track(struct perfetto *f, uint32_t number)
 	end_packet(f);
 }
 
+/* Writes the track of a GPU's state, or of a counter in it. */
+static void put_state_track(struct perfetto *f, uint64_t uuid, uint64_t parent, const char *name)
+{
+	uint32_t place;
+
+	begin_packet(f, SEQUENCE_NEEDS_STATE);
+	place = protobuf_begin(&f->p, PACKET_TRACK_DESCRIPTOR);
+	protobuf_uint(&f->p, TRACK_UUID, uuid);
+	if (parent)
+		protobuf_uint(&f->p, TRACK_PARENT_UUID, parent);
+	protobuf_text(&f->p, TRACK_NAME, name);
+	if (parent)
+		protobuf_end(&f->p, protobuf_begin(&f->p, TRACK_COUNTER_DESCRIPTOR));
+	protobuf_uint(&f->p, TRACK_CHILD_ORDERING, CHILD_ORDERING_EXPLICIT);
+	protobuf_uint(&f->p, TRACK_SIBLING_ORDER_RANK, uuid & UINT32_MAX);
+	protobuf_end(&f->p, place);
+	end_packet(f);
+}
+
+static void put_state_tracks(struct perfetto *f)
+{
+	char name[TRACE_STATE_NAME_BYTES];
+
+	for (uint32_t i = 0; i < f->state.courses.count; i++)
+		put_state_track(f, UUID_OF_STATE + i, 0, trace_state_name(&f->state, i, name));
+	for (uint32_t i = 0; i < f->state.count; i++)
+		put_state_track(f, UUID_OF_COUNTER + i, UUID_OF_STATE + f->state.counters[i].gpu,
+				trace_counter_name(&f->state.counters[i]));
+}
+
 /* ---- events ---- */
 
 static void put_note(struct perfetto *f, uint32_t name, uint32_t field, uint64_t value)
@@ -667,13 +701,18 @@ static uint32_t category_of(const struct timeline_record *record)
 	return CATEGORY_WORK + (record->work < GPU_WORKS ? record->work : 0);
 }
 
-static uint32_t begin_event(struct perfetto *f, uint32_t type, uint32_t track)
+static uint32_t begin_event_on(struct perfetto *f, uint32_t type, uint64_t uuid)
 {
 	uint32_t place = protobuf_begin(&f->p, PACKET_TRACK_EVENT);
 
 	protobuf_uint(&f->p, EVENT_TYPE, type);
-	protobuf_uint(&f->p, EVENT_TRACK_UUID, uuid_of(track));
+	protobuf_uint(&f->p, EVENT_TRACK_UUID, uuid);
 	return place;
+}
+
+static uint32_t begin_event(struct perfetto *f, uint32_t type, uint32_t track)
+{
+	return begin_event_on(f, type, uuid_of(track));
 }
 
 /* Writes the begin of a slice, or an instant. */
@@ -744,12 +783,12 @@ static void put_range(struct perfetto *f, const struct trace_event *event)
 	protobuf_end(&f->p, place);
 }
 
-static void put_counter(struct perfetto *f, uint64_t time_ns, uint32_t track, uint64_t value)
+static void put_counter(struct perfetto *f, uint64_t time_ns, uint64_t uuid, uint64_t value)
 {
 	uint32_t place;
 
 	begin_event_packet(f, time_ns);
-	place = begin_event(f, TYPE_COUNTER, track);
+	place = begin_event_on(f, TYPE_COUNTER, uuid);
 	protobuf_uint(&f->p, EVENT_COUNTER_VALUE, value);
 	protobuf_end(&f->p, place);
 	end_packet(f);
@@ -758,9 +797,16 @@ static void put_counter(struct perfetto *f, uint64_t time_ns, uint32_t track, ui
 static void put_counters(struct perfetto *f, const struct trace_event *event)
 {
 	if (event->running_changed)
-		put_counter(f, event->time_ns, trace_tracks_running(event->track), event->running);
+		put_counter(f, event->time_ns, uuid_of(trace_tracks_running(event->track)),
+			    event->running);
 	if (event->queued_changed)
-		put_counter(f, event->time_ns, trace_tracks_queued(event->track), event->queued);
+		put_counter(f, event->time_ns, uuid_of(trace_tracks_queued(event->track)),
+			    event->queued);
+}
+
+static void put_state(void *context, uint32_t counter, uint64_t time_ns, uint64_t value)
+{
+	put_counter(context, time_ns, UUID_OF_COUNTER + counter, value);
 }
 
 static void put_event(void *context, const struct trace_event *event)
@@ -771,6 +817,7 @@ static void put_event(void *context, const struct trace_event *event)
 		put_track(f, event->track);
 		return;
 	}
+	trace_state_until(&f->state, event->time_ns, put_state, f);
 	if (event->kind == TRACE_COUNTERS) {
 		put_counters(f, event);
 		return;
@@ -804,14 +851,17 @@ static int put_trace(struct perfetto *f, struct trace_model *model)
 	f->frames = calloc(f->result->frame_count + 1u, 1);
 	f->stacks = calloc(f->result->stack_count + 1u, 1);
 	f->arguments = trace_arguments_new(f->result);
-	if (!f->frames || !f->stacks || !f->arguments)
+	if (!f->frames || !f->stacks || !f->arguments ||
+	    trace_state_init(&f->state, f->result) != 0)
 		return -ENOMEM;
 	put_clocks(f);
 	put_defaults(f);
 	put_run(f, model);
 	for (uint32_t i = 0; i < f->tracks->first_count; i++)
 		put_track(f, i);
+	put_state_tracks(f);
 	err = trace_model_run(model, put_event, f);
+	trace_state_until(&f->state, UINT64_MAX, put_state, f);
 	flush(f, 0);
 	return f->failed ? -ENOMEM : err;
 }
@@ -834,6 +884,7 @@ static int write_perfetto(const struct result *result, const struct writer_optio
 	free(f.stacks);
 	free(f.shapes);
 	trace_arguments_free(f.arguments);
+	trace_state_release(&f.state);
 	free(f.path);
 	record_set_release(&f.modules.set);
 	trace_model_free(model);

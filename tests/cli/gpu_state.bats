@@ -158,3 +158,53 @@ is_traced_child()
 		'$a[0].gpu_state[0].millijoules <= 1.5 * $b[0].gpu_state[0].millijoules')" true
 	expect_equal power "$(state job.json '.millijoules * 1000000000 / .ns / 400000 | . > 0.9 and . < 1.1')" '[true]'
 }
+
+# states_of FILE: the counters of GPUs' state in a Perfetto trace, as "GROUP/NAME VALUES"
+states_of()
+{
+	PYTHONPATH=$root/tests/cli python3 - "$1" <<'PYTHON'
+import sys
+from protobuf_fields import every, fields
+
+tracks, values, last = {}, {}, 0
+for packet in every(open(sys.argv[1], "rb").read(), 1):
+    found = dict(fields(packet))
+    if 60 in found:
+        track = dict(fields(found[60]))
+        tracks[track[1]] = (track[2].decode(), track.get(5), 8 in track)
+    if 11 in found:
+        event = dict(fields(found[11]))
+        assert found[8] >= last, "events are in order of time"
+        last = found[8]
+        if event[9] == 4:
+            values.setdefault(event[11], []).append(event[30])
+for uuid, (name, parent, is_counter) in tracks.items():
+    if is_counter and parent in tracks and tracks[parent][0].endswith(": state"):
+        print(f"{tracks[parent][0]}/{name}", *sorted(set(values[uuid])))
+PYTHON
+}
+
+@test "timelines have the state of GPUs as counters" {
+	needs_command python3
+	FAKE_NVML_LIMITED_PERCENT=40 run_profile -o out.perfetto-trace -o out.trace.json -o out.profile "$workloads/steady" 1500
+	expect_status 0
+	states_of out.perfetto-trace >perfetto
+	expect_line perfetto '^GPU 0: state/SM clock \(MHz\) 1410 1980$'
+	expect_line perfetto '^GPU 0: state/memory clock \(MHz\) 3201$'
+	expect_line perfetto '^GPU 0: state/power \(W\) 400 700$'
+	expect_line perfetto '^GPU 0: state/temperature \(C\) 47$'
+	expect_line perfetto '^GPU 0: state/memory in use \(bytes\) 5368709120$'
+	expect_line perfetto '^GPU 0: state/clocks limited by power or heat \(%\) 0 100$'
+	expect_line perfetto '^GPU 0: state/PCIe sent \(bytes/s\) '
+	expect_line perfetto '^GPU 0: state/NVLink received \(bytes/s\) '
+	# chrome's has the same
+	jq -r '.traceEvents as $e | ($e[] | select(.ph == "M" and .name == "process_name" and (.args.name | endswith(": state")))) as $gpu
+		| [$e[] | select(.ph == "C" and .pid == $gpu.pid)] | group_by(.name)[]
+		| "\($gpu.args.name)/\(.[0].name) \([.[].args.value] | unique | map(tostring) | join(" "))"' out.trace.json >chrome
+	expect_equal 'both formats' "$(sort chrome)" "$(sort perfetto)"
+	run_profile --from out.profile -o again.perfetto-trace
+	states_of again.perfetto-trace >again
+	expect_equal 'a capture' "$(cat again)" "$(cat perfetto)"
+	FAKE_NVML=refuse run_profile -o without.perfetto-trace "$workloads/steady" 300
+	expect_equal without "$(states_of without.perfetto-trace)" ''
+}
