@@ -6,8 +6,8 @@
 #include "profiler/model/gpu_state.h"
 #include "symbolize/util/array.h"
 
+/* Rows of a GPU. */
 struct of_gpu {
-	const char *gpu;
 	struct gpu_state *rows;
 	uint32_t count, capacity;
 	uint64_t row_ns; /* a row is continued up to this time; 0: it has one reading */
@@ -15,8 +15,8 @@ struct of_gpu {
 
 struct gpu_states {
 	const struct addon_parts *parts;
-	struct of_gpu list[GPU_STATES_GPUS];
-	uint32_t count;
+	struct gpus_now now;
+	struct of_gpu list[GPU_NOW_MAX]; /* by number in `now` */
 };
 
 static bool is_wanted(const struct addon_parts *parts)
@@ -37,21 +37,21 @@ static void release(void *addon)
 {
 	struct gpu_states *s = addon;
 
-	for (uint32_t i = 0; i < s->count; i++)
+	for (uint32_t i = 0; i < s->now.count; i++)
 		free(s->list[i].rows);
 	free(s);
 }
 
-/* Finds or adds a GPU. Returns NULL if there are too many. */
-static struct of_gpu *find(struct gpu_states *s, const char *gpu)
+/* Returns the number of a GPU in `now`; GPU_NOW_MAX if there are too many. */
+static uint32_t find(struct gpu_states *s, const char *gpu)
 {
-	for (uint32_t i = 0; i < s->count; i++)
-		if (s->list[i].gpu == gpu)
-			return &s->list[i];
-	if (s->count == GPU_STATES_GPUS)
-		return NULL;
-	s->list[s->count].gpu = gpu;
-	return &s->list[s->count++];
+	uint32_t at = 0;
+
+	while (at < s->now.count && s->now.list[at].gpu != gpu)
+		at++;
+	if (at == s->now.count && at < GPU_NOW_MAX)
+		s->now.list[s->now.count++].gpu = gpu;
+	return at;
 }
 
 /* Makes one row of each two. */
@@ -73,34 +73,41 @@ static void halve(struct of_gpu *g)
 	g->row_ns = longest_ns;
 }
 
-static void take_state(void *addon, const char *gpu, const struct gpu_reading *reading)
+static void keep(struct gpu_states *s, struct of_gpu *g, const struct gpu_state *row)
 {
-	struct gpu_states *s = addon;
-	struct of_gpu *g =
-		time_range_has(s->parts->time_range, reading->start_ns) ? find(s, gpu) : NULL;
-	struct gpu_state row, *last;
+	struct gpu_state *last = g->count ? &g->rows[g->count - 1] : NULL;
 
-	if (!g)
-		return;
-	gpu_state_of(&row, gpu, reading);
-	last = g->count ? &g->rows[g->count - 1] : NULL;
-	if (last && row.start_ns + row.ns - last->start_ns <= g->row_ns) {
-		gpu_state_append(last, &row);
+	if (last && row->start_ns + row->ns - last->start_ns <= g->row_ns) {
+		gpu_state_append(last, row);
 		return;
 	}
 	if (g->count == GPU_STATES_ROWS)
 		halve(g);
 	if (array_make_room(&g->rows, g->count, &g->capacity, sizeof(*g->rows)))
-		g->rows[g->count++] = row;
+		g->rows[g->count++] = *row;
 	else
 		s->parts->sink->ledger->bounds.refused++;
+}
+
+static void take_state(void *addon, const char *gpu, const struct gpu_reading *reading)
+{
+	struct gpu_states *s = addon;
+	bool is_recorded = time_range_has(s->parts->time_range, reading->start_ns);
+	uint32_t at = is_recorded ? find(s, gpu) : GPU_NOW_MAX;
+	struct gpu_state row;
+
+	if (at == GPU_NOW_MAX)
+		return;
+	gpu_now_take(&s->now.list[at], reading);
+	gpu_state_of(&row, gpu, reading);
+	keep(s, &s->list[at], &row);
 }
 
 static void forget(void *addon, uint64_t before_ns)
 {
 	struct gpu_states *s = addon;
 
-	for (uint32_t i = 0; i < s->count; i++) {
+	for (uint32_t i = 0; i < s->now.count; i++) {
 		struct of_gpu *g = &s->list[i];
 		uint32_t old = 0;
 
@@ -118,7 +125,7 @@ static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 {
 	struct gpu_states *s = addon;
 
-	for (uint32_t i = 0; i < s->count; i++) {
+	for (uint32_t i = 0; i < s->now.count; i++) {
 		for (uint32_t k = 0; k < s->list[i].count; k++) {
 			const struct gpu_state *row = &s->list[i].rows[k];
 
@@ -128,8 +135,15 @@ static void complete(void *addon, uint64_t from_ns, uint64_t to_ns)
 						    s->parts->sink->ledger);
 		}
 		free(s->list[i].rows);
-		s->list[i] = (struct of_gpu){.gpu = s->list[i].gpu};
+		s->list[i] = (struct of_gpu){.count = 0};
 	}
+}
+
+static void show(void *addon, struct collected *collected)
+{
+	const struct gpu_states *s = addon;
+
+	collected->gpus = &s->now;
 }
 
 const struct addon addon_gpu_states = {
@@ -139,4 +153,5 @@ const struct addon addon_gpu_states = {
 	.state = take_state,
 	.forget = forget,
 	.complete = complete,
+	.show = show,
 };

@@ -12,7 +12,6 @@
 #include "profiler/addons/addon.h"
 
 #define GPU_STATES_ROWS 4096u /* 512 KiB; even */
-#define GPU_STATES_GPUS 64u
 
 extern const struct addon addon_gpu_states;
 

@@ -97,7 +97,8 @@ static char *make_text(const struct collected *collected, size_t *size)
 
 	if (!stream)
 		return NULL;
-	prometheus_write(stream, collected->metrics, collected->ledger, collected->devices);
+	prometheus_write(stream, collected->metrics, collected->ledger, collected->devices,
+			 collected->gpus);
 	if (fclose(stream) == 0)
 		return text;
 	free(text);

@@ -7,6 +7,7 @@
 #include "profiler/base/version.h"
 #include "profiler/model/losses.h"
 #include "profiler/model/work_names.h"
+#include "symbolize/util/number.h"
 
 /* ---- the format ---- */
 
@@ -269,12 +270,80 @@ static void put_run(FILE *out, const struct metrics *m, const struct ledger *led
 	fprintf(out, "profile_kernels_other_total %" PRIu64 "\n", m->other_kernels);
 }
 
+/* ---- the state of GPUs ---- */
+
+/* A number of a GPU, in parts of the unit. */
+struct state_series {
+	const char *name, *type, *help;
+	const char *label, *value; /* one more label; NULL: there is none */
+	size_t offset;             /* in struct gpu_now */
+	size_t size;
+	double unit; /* the number is multiplied by it */
+};
+
+#define SERIES(name, type, help, label, value, member, unit)                                \
+	{                                                                                   \
+		(name), (type), (help), (label), (value), offsetof(struct gpu_now, member), \
+			sizeof(((struct gpu_now *)0)->member), (unit),                      \
+	}
+
+static const struct state_series state_series[] = {
+	SERIES("gpu_sm_clock_hertz", "gauge", "Clock of the GPU's multiprocessors.", NULL, NULL,
+	       last.sm_mhz, 1e6),
+	SERIES("gpu_memory_clock_hertz", "gauge", "Clock of the GPU's memory.", NULL, NULL,
+	       last.memory_mhz, 1e6),
+	SERIES("gpu_power_watts", "gauge", "Power that the GPU draws.", NULL, NULL, last.power_mw,
+	       1e-3),
+	SERIES("gpu_temperature_celsius", "gauge", "Temperature of the GPU.", NULL, NULL,
+	       last.celsius, 1),
+	SERIES("gpu_memory_used_bytes", "gauge", "Memory of the GPU in use by all programs.", NULL,
+	       NULL, last.memory_bytes, 1),
+	SERIES("gpu_energy_joules_total", "counter", "Energy that the GPU has taken.", NULL, NULL,
+	       energy_mj, 1e-3),
+	SERIES("gpu_clocks_limited_seconds_total", "counter",
+	       "Time in which the GPU had work and its clocks were low, by the reason.", "reason",
+	       "power", power_capped_ns, 1e-9),
+	SERIES(NULL, NULL, NULL, "reason", "heat", hot_ns, 1e-9),
+	SERIES(NULL, NULL, NULL, "reason", "slowdown", slowed_ns, 1e-9),
+	SERIES("gpu_pcie_bytes_total", "counter", "Bytes over PCIe.", "direction", "sent",
+	       pcie_sent, 1),
+	SERIES(NULL, NULL, NULL, "direction", "received", pcie_received, 1),
+	SERIES("gpu_nvlink_bytes_total", "counter", "Bytes over NVLink.", "direction", "sent",
+	       nvlink_sent, 1),
+	SERIES(NULL, NULL, NULL, "direction", "received", nvlink_received, 1),
+};
+
+/* Writes the state of GPUs, by UUID: they belong to no process. */
+static void put_state(FILE *out, const struct gpus_now *gpus)
+{
+	const char *name = "";
+
+	for (size_t i = 0; i < sizeof(state_series) / sizeof(state_series[0]); i++) {
+		const struct state_series *s = &state_series[i];
+
+		if (s->name) {
+			name = s->name;
+			describe(out, name, s->type, s->help);
+		}
+		for (uint32_t gpu = 0; gpu < gpus->count; gpu++) {
+			uint64_t number = number_load(&gpus->list[gpu], s->offset, s->size);
+
+			fprintf(out, "profile_%s{uuid=\"%s\"", name, gpus->list[gpu].gpu);
+			if (s->label)
+				fprintf(out, ",%s=\"%s\"", s->label, s->value);
+			fprintf(out, "} %.16g\n", (double)number * s->unit);
+		}
+	}
+}
+
 void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger,
-		      const struct devices *devices)
+		      const struct devices *devices, const struct gpus_now *gpus)
 {
 	put_run(out, metrics, ledger);
 	put_launches(out, metrics);
 	put_errors(out, metrics);
 	put_kernels(out, metrics, devices);
 	put_works(out, metrics, devices);
+	if (gpus && gpus->count)
+		put_state(out, gpus);
 }

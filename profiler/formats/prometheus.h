@@ -12,11 +12,15 @@
 
 #include <stdio.h>
 #include "profiler/model/devices.h"
+#include "profiler/model/gpu_state.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/metrics.h"
 
-/* Writes all metrics. `devices` are those of the processes. Errors show in ferror(3) of `out`. */
+/*
+ * Writes all metrics. `devices` are those of the processes. `gpus` may be NULL: their state is
+ * unknown. Errors show in ferror(3) of `out`.
+ */
 void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger,
-		      const struct devices *devices);
+		      const struct devices *devices, const struct gpus_now *gpus);
 
 #endif

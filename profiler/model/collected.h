@@ -15,6 +15,7 @@
 #include "profiler/model/devices.h"
 #include "profiler/model/flight_recorder.h"
 #include "profiler/model/gpu_load.h"
+#include "profiler/model/gpu_state.h"
 #include "profiler/model/ledger.h"
 #include "profiler/model/metrics.h"
 #include "profiler/model/place_names.h"
@@ -40,6 +41,7 @@ struct collected {
 	const struct counter_table *counters; /* rows refer to `stacks` */
 	const struct result_tables *tables;   /* rows refer to `stacks`; may be NULL */
 	const struct metrics *metrics;        /* NULL if not requested */
+	const struct gpus_now *gpus;          /* NULL without GPU work */
 	/*
 	 * With --last, during the run: items that are not in rows yet. Items that begin before
 	 * `last_from_ns` do not count. `renumbered`: how often stacks were renumbered.

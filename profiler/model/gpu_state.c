@@ -92,6 +92,21 @@ void gpu_state_append(struct gpu_state *row, const struct gpu_state *next)
 	row->watts_most = greater(row->watts_most, next->watts_most);
 }
 
+void gpu_now_take(struct gpu_now *now, const struct gpu_reading *r)
+{
+	uint64_t busy_ns = r->is_idle ? 0 : r->end_ns - r->start_ns;
+
+	now->last = *r;
+	saturated_add(&now->energy_mj, r->energy_mj);
+	saturated_add(&now->pcie_sent, r->pcie_sent);
+	saturated_add(&now->pcie_received, r->pcie_received);
+	saturated_add(&now->nvlink_sent, r->nvlink_sent);
+	saturated_add(&now->nvlink_received, r->nvlink_received);
+	saturated_add(&now->power_capped_ns, r->is_power_capped ? busy_ns : 0);
+	saturated_add(&now->hot_ns, r->is_hot ? busy_ns : 0);
+	saturated_add(&now->slowed_ns, r->is_slowed ? busy_ns : 0);
+}
+
 /* ---- as a table ---- */
 
 static bool is_measured(const struct measure *measure)

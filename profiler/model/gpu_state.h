@@ -56,6 +56,25 @@ void gpu_state_of(struct gpu_state *row, const char *gpu, const struct gpu_readi
 /* Adds a row that begins where `row` ends. */
 void gpu_state_append(struct gpu_state *row, const struct gpu_state *next);
 
+/* A GPU during the run: its last reading, and sums since the first. */
+struct gpu_now {
+	const char *gpu; /* as device_uuid() */
+	struct gpu_reading last;
+	uint64_t energy_mj;
+	uint64_t pcie_sent, pcie_received, nvlink_sent, nvlink_received;
+	uint64_t power_capped_ns, hot_ns, slowed_ns; /* with work */
+};
+
+/* GPUs during the run, for --prometheus. */
+#define GPU_NOW_MAX 64u
+struct gpus_now {
+	struct gpu_now list[GPU_NOW_MAX];
+	uint32_t count;
+};
+
+/* Takes a reading of a GPU. */
+void gpu_now_take(struct gpu_now *now, const struct gpu_reading *reading);
+
 extern const struct table_kind gpu_states_table;
 
 #endif

@@ -208,3 +208,32 @@ PYTHON
 	FAKE_NVML=refuse run_profile -o without.perfetto-trace "$workloads/steady" 300
 	expect_equal without "$(states_of without.perfetto-trace)" ''
 }
+
+# metric SERIES: its value in out.prom
+metric()
+{
+	awk -v series="profile_$1" 'index($0, series " ") == 1 { print $NF }' out.prom
+}
+
+# bats test_tags=quick
+@test "--prometheus has the state of GPUs" {
+	local uuid='uuid="GPU-10111213-1415-1617-1819-1a1b1c1d1e00"'
+
+	FAKE_NVML_LIMITED_PERCENT=100 run_profile --prometheus out.prom -o out.json "$workloads/steady" 1200
+	expect_status 0
+	if command -v promtool >/dev/null; then promtool check metrics <out.prom; fi
+	expect_equal 'series twice' "$(grep -v '^#' out.prom | sed 's/} [^ ]*$/}/' | sort | uniq -d)" ''
+	expect_equal clock "$(metric "gpu_sm_clock_hertz{$uuid}")" 1410000000
+	expect_equal power "$(metric "gpu_power_watts{$uuid}")" 700
+	expect_equal temperature "$(metric "gpu_temperature_celsius{$uuid}")" 47
+	expect_equal memory "$(metric "gpu_memory_used_bytes{$uuid}")" 5368709120
+	# the sums are those of the summary
+	expect_equal energy "$(metric "gpu_energy_joules_total{$uuid}")" "$(jq '.gpu_state[0].millijoules / 1000' out.json)"
+	expect_equal limited "$(metric "gpu_clocks_limited_seconds_total{$uuid,reason=\"power\"}")" "$(jq '.gpu_state[0].ns / 1e9' out.json)"
+	expect_equal cool "$(metric "gpu_clocks_limited_seconds_total{$uuid,reason=\"heat\"}")" 0
+	expect_equal received "$(metric "gpu_nvlink_bytes_total{$uuid,direction=\"received\"}")" \
+		"$(jq '.gpu_state[0].nvlink_received_bytes' out.json)"
+	FAKE_NVML=refuse run_profile --prometheus out.prom -o out.json "$workloads/steady" 300
+	expect_status 0
+	expect_no_line out.prom 'profile_gpu_'
+}

@@ -163,13 +163,39 @@ static void the_recorded_part_alone(void **state)
 
 static void too_many_gpus_are_left_out(void **state)
 {
-	static const char names[GPU_STATES_GPUS + 5];
+	static const char names[GPU_NOW_MAX + 5];
 	struct bench *b = begin();
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(names); i++)
 		take(b, &names[i], 1);
-	assert_int_equal(complete(b, 0, UINT64_MAX), GPU_STATES_GPUS);
+	assert_int_equal(complete(b, 0, UINT64_MAX), GPU_NOW_MAX);
+	end(b);
+}
+
+static void the_run_shows_the_last_reading(void **state)
+{
+	struct bench *b = begin();
+	struct collected collected = {.gpus = NULL};
+	struct gpu_reading reading = {.start_ns = 0, .end_ns = 100, .is_hot = 1, .energy_mj = 3};
+
+	(void)state;
+	addon_gpu_states.state(b->addon, "GPU-a", &reading);
+	reading = (struct gpu_reading){.start_ns = 100,
+				       .end_ns = 250,
+				       .is_idle = 1,
+				       .is_hot = 1,
+				       .energy_mj = 4,
+				       .celsius = 60};
+	addon_gpu_states.state(b->addon, "GPU-a", &reading);
+	addon_gpu_states.show(b->addon, &collected);
+	assert_int_equal(collected.gpus->count, 1);
+	assert_string_equal(collected.gpus->list[0].gpu, "GPU-a");
+	assert_int_equal(collected.gpus->list[0].last.celsius, 60);
+	assert_int_equal(collected.gpus->list[0].energy_mj, 7);
+	assert_int_equal(collected.gpus->list[0].hot_ns, 100); /* idle GPUs are not limited */
+	complete(b, 0, UINT64_MAX);
+	assert_int_equal(collected.gpus->list[0].energy_mj, 7); /* the file is written again */
 	end(b);
 }
 
@@ -190,6 +216,7 @@ int main(void)
 		cmocka_unit_test(the_last_seconds_alone),
 		cmocka_unit_test(the_recorded_part_alone),
 		cmocka_unit_test(too_many_gpus_are_left_out),
+		cmocka_unit_test(the_run_shows_the_last_reading),
 		cmocka_unit_test(cpu_runs_have_none),
 	};
 

@@ -18,7 +18,7 @@ static const char *write_metrics(const struct metrics *m)
 	text = NULL;
 	out = open_memstream(&text, &size);
 	assert_non_null(out);
-	prometheus_write(out, m, &ledger, &devices);
+	prometheus_write(out, m, &ledger, &devices, NULL);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }
