@@ -18,6 +18,7 @@ static const char *const words[FINDING_KINDS] = {
 	[FINDING_VERDICT] = "verdict",
 	[FINDING_START_UP] = "start_up",
 	[FINDING_STEPS] = "steps",
+	[FINDING_CLOCKS] = "clocks",
 	[FINDING_KERNEL] = "kernel",
 	[FINDING_SITE] = "launch_site",
 	[FINDING_IDLE] = "idle",
@@ -162,6 +163,7 @@ static void add_all(struct making *m)
 	if (m->findings->first_work_ns) {
 		findings_add_start_up(m);
 		findings_add_steps(m);
+		findings_add_clocks(m);
 		findings_add_copies(m);
 		findings_add_syncs(m);
 		findings_add_tiny(m);

@@ -35,6 +35,7 @@ enum finding_kind {
 	FINDING_VERDICT,
 	FINDING_START_UP,
 	FINDING_STEPS,
+	FINDING_CLOCKS, /* a GPU whose clocks were low for power or heat */
 	FINDING_KERNEL, /* the hottest one, if it is clear */
 	FINDING_SITE,
 	FINDING_IDLE,

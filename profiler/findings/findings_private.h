@@ -51,6 +51,7 @@ void findings_judge(struct making *m);
 void findings_add_verdict(struct making *m);
 void findings_add_start_up(struct making *m);
 void findings_add_steps(struct making *m);
+void findings_add_clocks(struct making *m);
 void findings_add_idle(struct making *m);
 void findings_add_syncs(struct making *m);
 void findings_add_hottest_kernel(struct making *m);

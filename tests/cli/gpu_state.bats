@@ -237,3 +237,25 @@ metric()
 	expect_status 0
 	expect_no_line out.prom 'profile_gpu_'
 }
+
+# bats test_tags=quick
+@test "a GPU that is held back is a finding" {
+	FAKE_NVML_LIMITED_PERCENT=40 run_profile -o out.json -o out.profile "$workloads/steady" 1600
+	expect_status 0
+	expect_line ending '^  GPU 0 is held back by its power cap for [2-5][0-9]\.[0-9] % of the run: SM clock 1980 -> 1410 MHz'
+	expect_equal finding "$(jq -r '.findings[] | select(.key == "clocks") | .next' out.json)" 'nvidia-smi -q -d POWER: the cap'
+	run_profile --from out.profile -o again.json
+	expect_equal capture "$(jq -c '.findings[] | select(.key == "clocks")' again.json)" "$(jq -c '.findings[] | select(.key == "clocks")' out.json)"
+	FAKE_NVML_LIMITED_PERCENT=100 FAKE_NVML_REASONS=0x40 run_profile -o out.json "$workloads/steady" 1000
+	expect_line ending '^  GPU 0 is held back by heat for [0-9.]+ % of the run: SM clock 1980 -> 1410 MHz'
+}
+
+@test "an idle GPU, and one at its best, are no findings" {
+	for variable in FAKE_NVML_IDLE=1 FAKE_NVML_LIMITED_PERCENT=0; do
+		run_command env "$variable" "$profile" -o out.json "$workloads/steady" 1000
+		expect_status 0
+		expect_equal table "$(state out.json '.readings > 0')" '[true]'
+		expect_no_line ending 'held back'
+		expect_equal findings "$(jq '[.findings[] | select(.key == "clocks")] | length' out.json)" 0
+	done
+}

@@ -5,6 +5,7 @@
 #include "made_timeline.h"
 #include "profiler/findings/report_tables.h"
 #include "profiler/model/copied_memory.h"
+#include "profiler/model/gpu_state.h"
 #include "profiler/model/memory_use.h"
 
 #define US UINT64_C(1000)
@@ -218,6 +219,84 @@ static void copies_of_pageable_memory(void **state)
 	}
 }
 
+/* Returns a row of a GPU's state, from and to a share of the run in thousandths. */
+static struct gpu_state clocks_of(const struct run *r, const char *gpu, uint64_t from, uint64_t to,
+				  struct gpu_reading reading)
+{
+	const struct totals *t = &r->made.made.result.totals;
+	struct gpu_state row;
+
+	reading.start_ns = t->start_ns + t->elapsed_ns / 1000 * from;
+	reading.end_ns = t->start_ns + t->elapsed_ns / 1000 * to;
+	reading.most_sm_mhz = 1980;
+	gpu_state_of(&row, gpu, &reading);
+	return row;
+}
+
+static void clocks_that_are_held_back(void **state)
+{
+	static const struct {
+		struct gpu_reading first, second;
+		const char *claim; /* NULL: there is no finding */
+	} runs[] = {
+		{{.sm_mhz = 1980},
+		 {.sm_mhz = 1410, .is_power_capped = 1},
+		 "GPU-a is held back by its power cap for 40.0 % of the run: SM clock 1980 -> 1410 "
+		 "MHz"},
+		{{.sm_mhz = 1755, .is_hot = 1},
+		 {.sm_mhz = 1755, .is_hot = 1},
+		 "GPU-a is held back by heat for 100.0 % of the run: SM clock 1980 -> 1755 MHz"},
+		{{.sm_mhz = 1900},
+		 {.sm_mhz = 950, .is_slowed = 1},
+		 "GPU-a is held back by a hardware slowdown for 40.0 % of the run: SM clock 1900 "
+		 "-> "
+		 "950 MHz"},
+		{{.sm_mhz = 1980}, {.sm_mhz = 345, .is_idle = 1, .is_power_capped = 1}, NULL},
+		{{.sm_mhz = 1980}, {.sm_mhz = 1965, .is_power_capped = 1}, NULL},
+		{{.sm_mhz = 1980}, {.sm_mhz = 1410}, NULL}, /* nothing tells why */
+		{{.sm_mhz = 0}, {.is_power_capped = 1}, NULL},
+	};
+	struct run r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		struct gpu_state rows[2];
+
+		begin(&r);
+		add_steps(&r, 10 * MS, 5 * MS, 4 * MS);
+		rows[0] = clocks_of(&r, "GPU-a", 0, 600, runs[i].first);
+		rows[1] = clocks_of(&r, "GPU-a", 600, 1000, runs[i].second);
+		made_table(&r.made.made, &gpu_states_table, rows, 2);
+		if (runs[i].claim)
+			expect_claim(find(&r), FINDING_CLOCKS, runs[i].claim);
+		else
+			assert_null(findings_find(find(&r), FINDING_CLOCKS));
+		end(&r);
+	}
+}
+
+static void the_gpu_that_is_held_back_most(void **state)
+{
+	const struct gpu_reading free = {.sm_mhz = 1980},
+				 capped = {.sm_mhz = 1410, .is_power_capped = 1};
+	struct gpu_state rows[5];
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	add_steps(&r, 10 * MS, 5 * MS, 4 * MS);
+	rows[0] = clocks_of(&r, "GPU-a", 0, 800, free);
+	rows[1] = clocks_of(&r, "GPU-a", 800, 1000, capped);
+	rows[2] = clocks_of(&r, "GPU-b", 0, 500, free);
+	rows[3] = clocks_of(&r, "GPU-b", 500, 1000, capped);
+	rows[4] = clocks_of(&r, "GPU-c", 0, 20, capped); /* too short */
+	made_table(&r.made.made, &gpu_states_table, rows, 5);
+	expect_claim(find(&r), FINDING_CLOCKS,
+		     "GPU-b is held back by its power cap for 50.0 % of the run: SM clock 1980 -> "
+		     "1410 MHz; less so 1 other GPU");
+	end(&r);
+}
+
 static void memory_peaks(void **state)
 {
 	const struct memory_total totals[] = {
@@ -338,6 +417,8 @@ int main(void)
 		cmocka_unit_test(what_is_not_known),
 		cmocka_unit_test(waits_without_results),
 		cmocka_unit_test(copies_of_pageable_memory),
+		cmocka_unit_test(clocks_that_are_held_back),
+		cmocka_unit_test(the_gpu_that_is_held_back_most),
 		cmocka_unit_test(memory_peaks),
 		cmocka_unit_test(trials_are_told_by_marks_and_functions),
 		cmocka_unit_test(losses_are_said),
