@@ -46,6 +46,8 @@ static void put_side(struct json *j, const char *key, const struct comparison *c
 	json_text(j, "command", c->first[side]->command);
 	json_text(j, "shown", c->first[side]->shown);
 	json_uint(j, "runs", c->runs[side]);
+	if (c->sm_mhz[side] > 0)
+		json_real(j, "sm_mhz", c->sm_mhz[side]);
 	json_close_object(j);
 }
 

@@ -64,6 +64,32 @@ static bool length_note(char note[LENGTH_NOTE_BYTES], const struct comparison *c
 	return true;
 }
 
+#define CLOCK_MIN 1.0 /* percent: smaller differences are no news */
+
+/*
+ * Warns if the clocks of GPUs may explain half of the change of the GPU time, or more. Kernels take
+ * as much longer as clocks are lower, at most.
+ */
+static void warn_of_clocks(struct log *log, const struct comparison *c)
+{
+	const struct change *gpu = &c->totals[TOTAL_GPU];
+	double before = c->sm_mhz[SIDE_BEFORE], after = c->sm_mhz[SIDE_AFTER];
+	double by = before > 0 ? (after / before - 1) * 100 : 0;
+	char changed[32] = "is the same";
+
+	if (before <= 0 || after <= 0 || gpu->before <= 0 || gpu->after <= 0 ||
+	    fabs(by) < CLOCK_MIN ||
+	    fabs(log2(after / before)) < fabs(log2(gpu->after / gpu->before)) / 2)
+		return;
+	if (gpu->after != gpu->before)
+		snprintf(changed, sizeof(changed), "changed by %+.1f %%",
+			 (gpu->after / gpu->before - 1) * 100);
+	log_warn(log,
+		 "the SM clock was %.0f MHz before and %.0f MHz after (%+.1f %%), while GPUs had "
+		 "work: GPU time, which %s, depends on it; compare at one clock",
+		 before, after, by, changed);
+}
+
 static void print_change(struct log *log, const struct comparison *c, const struct change *change,
 			 const char *word, const char *name, unsigned int width, const char *note)
 {
@@ -161,6 +187,7 @@ void changes_report(struct log *log, const struct comparison *c, uint32_t lines,
 			      "counts of samples");
 	if (length_note(note, c))
 		log_line(log, "%s", note);
+	warn_of_clocks(log, c);
 	log_row(log, "%10s %10s %11s %8s %10s  %5s total", "before", "after", "difference", "",
 		"noise", "");
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {

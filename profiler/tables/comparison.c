@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/tables/comparison_private.h"
+#include "profiler/tables/gpu_courses.h"
 #include "profiler/tables/significance.h"
 
 const char *comparison_match_word(enum comparison_match match)
@@ -377,6 +378,7 @@ static void take_runs(struct made_comparison *made, enum comparison_side side,
 	struct comparison *c = &made->comparison;
 
 	c->first[side] = &results[0]->totals;
+	c->sm_mhz[side] = gpu_courses_busy_mhz(results, count);
 	c->runs[side] = count;
 	if (side == c->shown)
 		c->result = *results[0];

@@ -107,6 +107,7 @@ struct comparison {
 	enum comparison_side shown; /* whose times `result` has */
 	uint32_t runs[SIDES];
 	const struct totals *first[SIDES]; /* totals of the first run of each side */
+	double sm_mhz[SIDES];              /* mean SM clock while GPUs had work; 0: unknown */
 	struct comparison_table tables[COMPARISON_TABLES];
 	struct change totals[COMPARISON_TOTALS];
 	const struct comparison_name *names;

@@ -159,6 +159,27 @@ void gpu_courses_release(struct gpu_courses *courses)
 	*courses = (struct gpu_courses){.count = 0};
 }
 
+double gpu_courses_busy_mhz(const struct result *const *results, uint32_t count)
+{
+	double cycles = 0, ns = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct gpu_courses courses;
+		double before = cycles;
+
+		if (gpu_courses_of(results[i], &courses) != 0)
+			return 0;
+		for (uint32_t k = 0; k < courses.count; k++) {
+			cycles += courses.list[k].busy_mhz * (double)courses.list[k].times.busy;
+			ns += (double)courses.list[k].times.busy;
+		}
+		gpu_courses_release(&courses);
+		if (cycles <= before)
+			return 0;
+	}
+	return ns > 0 ? cycles / ns : 0;
+}
+
 /* ---- as a table ---- */
 
 struct state_row {

@@ -39,6 +39,12 @@ struct gpu_courses {
 int gpu_courses_of(const struct result *result, struct gpu_courses *courses);
 void gpu_courses_release(struct gpu_courses *courses);
 
+/*
+ * Returns the mean SM clock of all GPUs of some results while they had work, MHz. Returns 0 if a
+ * result does not tell.
+ */
+double gpu_courses_busy_mhz(const struct result *const *results, uint32_t count);
+
 /* Return means of a row; 0: unknown. */
 static inline double gpu_state_sm_mhz(const struct gpu_state *row)
 {

@@ -259,3 +259,26 @@ metric()
 		expect_equal findings "$(jq '[.findings[] | select(.key == "clocks")] | length' out.json)" 0
 	done
 }
+
+@test "--diff warns of clocks that differ more than the change" {
+	run_profile -o before.profile "$workloads/steady" 1000
+	FAKE_NVML_LIMITED_PERCENT=100 run_profile -o capped.profile "$workloads/steady" 1000
+	FAKE_NVML_SM_MHZ=1900 run_profile -o longer.profile "$workloads/steady" 3000
+	run_profile --diff before.profile capped.profile -o diff.json
+	expect_status 0
+	expect_line stderr '^profile: the SM clock was 1980 MHz before and 1410 MHz after \(-28\.8 %\), while GPUs had work: GPU time, which .*, depends on it; compare at one clock$'
+	expect_equal json "$(jq -c '[.before.sm_mhz, .after.sm_mhz]' diff.json)" '[1980,1410]'
+	# a change that the clock cannot explain, clocks that are the same, and runs that tell none
+	run_profile --diff before.profile longer.profile -o diff.json
+	expect_no_line stderr 'the SM clock was'
+	run_profile --diff before.profile before.profile -o diff.json
+	expect_no_line stderr 'the SM clock was'
+	FAKE_NVML=refuse run_profile -o none.profile "$workloads/steady" 300
+	run_profile --diff none.profile capped.profile -o diff.json
+	expect_no_line stderr 'the SM clock was'
+	expect_equal json "$(jq -c '[.before.sm_mhz, .after.sm_mhz]' diff.json)" '[null,1410]'
+	# so does a baseline
+	FAKE_NVML_LIMITED_PERCENT=100 run_profile --baseline before.profile -o again.profile "$workloads/steady" 1000
+	expect_status 0
+	expect_line stderr '^profile: the SM clock was 1980 MHz before and 1410 MHz after'
+}

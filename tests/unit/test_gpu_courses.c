@@ -160,6 +160,27 @@ static void a_table_tells(void **state)
 	made_end(&made);
 }
 
+static void the_clock_of_several_runs(void **state)
+{
+	const struct gpu_state rows[] = {reading(FIRST, 100, 200, 1980, false),
+					 reading(FIRST, 200, 300, 1410, true),
+					 reading(SECOND, 100, 300, 1410, true)};
+	struct made_result other;
+	const struct result *results[2] = {&made.result, &other.result};
+
+	(void)state;
+	begin(rows, 3);
+	made_begin(&other);
+	other.result.totals.elapsed_ns = 10000 * MS;
+	made_table(&other, &gpu_states_table, rows, 1);
+	assert_float_equal(gpu_courses_busy_mhz(results, 1), (1980 + 3 * 1410) / 4.0, 0.01);
+	assert_float_equal(gpu_courses_busy_mhz(results, 2), (2 * 1980 + 3 * 1410) / 5.0, 0.01);
+	made_table(&other, &gpu_states_table, rows, 0); /* one does not tell */
+	assert_float_equal(gpu_courses_busy_mhz(results, 2), 0, 0);
+	made_end(&other);
+	made_end(&made);
+}
+
 static void without_readings_there_is_nothing(void **state)
 {
 	struct gpu_courses c;
@@ -181,6 +202,7 @@ int main(void)
 		cmocka_unit_test(impossible_rows_do_no_harm),
 		cmocka_unit_test(endless_gpus_are_cut),
 		cmocka_unit_test(a_table_tells),
+		cmocka_unit_test(the_clock_of_several_runs),
 		cmocka_unit_test(without_readings_there_is_nothing),
 	};
 
