@@ -124,6 +124,11 @@ const char *trace_counter_name(const struct trace_counter *counter)
 	return names[counter->kind];
 }
 
+bool trace_counter_is_main(const struct trace_counter *counter)
+{
+	return counter->kind == SM_CLOCK || counter->kind == POWER;
+}
+
 const char *trace_state_name(const struct trace_state *s, uint32_t gpu,
 			     char name[TRACE_STATE_NAME_BYTES])
 {

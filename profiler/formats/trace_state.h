@@ -35,6 +35,9 @@ void trace_state_release(struct trace_state *state);
 /* Returns the name of a counter, with its unit: "SM clock (MHz)". */
 const char *trace_counter_name(const struct trace_counter *counter);
 
+/* Returns whether a counter is one of the few that a page has room for: the SM clock, the power. */
+bool trace_counter_is_main(const struct trace_counter *counter);
+
 /* Returns the name of a GPU's group of counters: "GPU 0: state". */
 #define TRACE_STATE_NAME_BYTES (DEVICE_LABEL_BYTES + 16)
 const char *trace_state_name(const struct trace_state *state, uint32_t gpu,

@@ -43,6 +43,7 @@
 #include "profiler/base/version.h"
 #include "profiler/shape/code_role.h"
 #include "profiler/formats/deflated.h"
+#include "profiler/formats/trace_state.h"
 #include "profiler/shape/frame_kind.h"
 #include "profiler/web/html_difference.h"
 #include "profiler/web/html_timeline.h"
@@ -60,7 +61,7 @@
 #include "symbolize/util/array.h"
 #include "symbolize/util/saturate.h"
 
-#define DATA_FORMAT 10
+#define DATA_FORMAT 11
 #define NONE UINT32_MAX
 #define WEIGHTS_MAX 16 /* further metrics are only in the tables */
 
@@ -128,6 +129,12 @@ struct page {
 	struct report_tables report_table;
 	struct source_list sources;
 	struct kernel_facts *kernels;
+	struct trace_state state;
+	struct state_value {
+		uint32_t counter;
+		uint64_t ms, value;
+	} * states;
+	uint32_t state_count, state_capacity;
 	struct frame_fact *frame_facts;
 	uint32_t frame_fact_count, frame_fact_capacity;
 };
@@ -714,7 +721,43 @@ static void write_kernels(const struct page *p, struct deflated *data)
 	COLUMN(data, p->frame_fact_count, list[i].text);
 }
 
-/* Writes the sources. Their paths are those of frames, so texts already. */
+static void add_state(void *page, uint32_t counter, uint64_t time_ns, uint64_t value)
+{
+	struct page *p = page;
+	uint64_t start_ns = p->result->totals.start_ns;
+
+	if (!trace_counter_is_main(&p->state.counters[counter]))
+		return;
+	if (!array_make_room(&p->states, p->state_count, &p->state_capacity, sizeof(*p->states)))
+		p->failed = true;
+	else
+		p->states[p->state_count++] = (struct state_value){
+			counter, time_ns > start_ns ? (time_ns - start_ns) / 1000000 : 0, value};
+}
+
+/* Adds the values of counters of GPUs' state, and their names. */
+static void add_states(struct page *p)
+{
+	trace_state_until(&p->state, UINT64_MAX, add_state, p);
+	for (uint32_t i = 0; i < p->state.count; i++) {
+		add_text(p, p->state.courses.list[p->state.counters[i].gpu].label);
+		add_text(p, trace_counter_name(&p->state.counters[i]));
+	}
+}
+
+static void write_states(struct page *p, struct deflated *data)
+{
+	const struct trace_counter *counters = p->state.counters;
+
+	deflated_number(data, p->state.count);
+	COLUMN(data, p->state.count, add_text(p, p->state.courses.list[counters[i].gpu].label));
+	COLUMN(data, p->state.count, add_text(p, trace_counter_name(&counters[i])));
+	deflated_number(data, p->state_count);
+	COLUMN(data, p->state_count, p->states[i].counter);
+	COLUMN(data, p->state_count, p->states[i].ms);
+	COLUMN(data, p->state_count, p->states[i].value);
+}
+
 static void write_steps(const struct page *p, struct deflated *data)
 {
 	const struct findings *f = p->result->findings;
@@ -731,6 +774,7 @@ static void write_steps(const struct page *p, struct deflated *data)
 	deflated_number(data, count ? f->steps.list[0].warm_up : 0);
 }
 
+/* Writes the sources. Their paths are those of frames, so texts already. */
 static void write_sources(struct page *p, struct deflated *data)
 {
 	const struct source_file *files = p->sources.files;
@@ -785,6 +829,7 @@ static int write_page(struct page *p, FILE *out)
 	write_sources(p, data);
 	write_kernels(p, data);
 	write_steps(p, data);
+	write_states(p, data);
 	html_difference_put(p->comparison, &p->texts, p->row_order, data);
 	err = deflated_finish(data);
 	if (!has_weights)
@@ -845,6 +890,8 @@ static void release(struct page *p)
 	report_tables_release(&p->report_table);
 	source_text_release(&p->sources);
 	kernel_facts_free(p->kernels);
+	trace_state_release(&p->state);
+	free(p->states);
 	free(p->frame_facts);
 }
 
@@ -853,6 +900,8 @@ static int make_parts(struct page *p)
 {
 	int err = report_tables_of(p->result, &p->report_table);
 
+	if (!err)
+		err = trace_state_init(&p->state, p->result);
 	if (!err)
 		err = source_text_read(p->result, NULL, &p->sources);
 	return err ? err : make_weights(p);
@@ -879,6 +928,7 @@ static int write_html(const struct result *result, const struct writer_options *
 		add_report_table(&p);
 	if (!p.failed)
 		add_kernels(&p);
+	add_states(&p);
 	add_weight_texts(&p);
 	html_difference_put(p.comparison, &p.texts, NULL, NULL);
 	add_places(&p);

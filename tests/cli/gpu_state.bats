@@ -282,3 +282,14 @@ metric()
 	expect_status 0
 	expect_line stderr '^profile: the SM clock was 1980 MHz before and 1410 MHz after'
 }
+
+@test "the page has the clock and the power of GPUs" {
+	needs_command node
+	FAKE_NVML_LIMITED_PERCENT=40 run_profile -o out.html "$workloads/steady" 1500
+	expect_status 0
+	expect_equal counters "$(page_data out.html 'p.states.map(({device, name, value, most}) => [device, name, [...new Set(value)].sort(), most])')" \
+		'[["GPU 0","SM clock (MHz)",[1410,1980],1980],["GPU 0","power (W)",[400,700],700]]'
+	expect_equal 'a device of the timeline' "$(page_data out.html 'p.devices.label')" '["GPU 0"]'
+	FAKE_NVML=refuse run_profile -o out.html "$workloads/steady" 300
+	expect_equal without "$(page_data out.html 'p.states')" '[]'
+}

@@ -29,6 +29,7 @@ export function encodeProfile({
 	kernels = [],
 	steps = [],
 	warmUp = 0,
+	states = [],
 	difference = null,
 }) {
 	const texts = [],
@@ -173,6 +174,19 @@ export function encodeProfile({
 	steps.forEach((at, i) => number(at - (steps[i - 1] ?? 0)));
 	number(warmUp);
 
+	// {device, name, values: [[ms, value]]}
+	table(
+		states,
+		s => text(s.device),
+		s => text(s.name),
+	);
+	table(
+		states.flatMap(({values, counter}, i) => values.map(value => [counter ?? i, ...value])),
+		([counter]) => counter,
+		([, ms]) => ms,
+		([, , value]) => value,
+	);
+
 	// {sides: [{runs, command, shown, counts}], flags, length, values by run, variants, tables}. Counts are by row:
 	// {count, sampled, measured}.
 	if (difference) {
@@ -207,7 +221,7 @@ export function encodeProfile({
 
 	const head = [];
 
-	encodeNumber(head, 10);
+	encodeNumber(head, 11);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));

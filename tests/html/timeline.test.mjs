@@ -34,6 +34,7 @@ import {
 } from "../../profiler/web/html/slices.js";
 import {
 	busyColumns,
+	stateColumns,
 	lanesByDevice,
 	longestGaps,
 	sumBusy,
@@ -942,4 +943,23 @@ test("steps: each ns of the run's rows is in one, with what has no time", async 
 			assert.equal(sumOf(byStep), sumOf(rows), `kind ${kind}`);
 		}
 	}
+});
+
+test("the state of GPUs: counters with their values, and a chart of one", () => {
+	const read = states =>
+		readProfile(encodeProfile({frames: [], stacks: [], rows: [], states})).states;
+	const states = read([
+		{device: "GPU 0", name: "SM clock (MHz)", values: [[100, 1980], [300, 990]]},
+		{device: "GPU 1", name: "power (W)", values: [[200, 400]]},
+		{device: "GPU 1", name: "never told", values: [[200, 0]]},
+	]);
+
+	assert.deepEqual(states, [
+		{device: "GPU 0", name: "SM clock (MHz)", start: [1e8, 3e8], value: [1980, 990], most: 1980},
+		{device: "GPU 1", name: "power (W)", start: [2e8], value: [400], most: 400},
+	]);
+	// the value at the end of each column
+	assert.deepEqual([...stateColumns(states[0], 0, 4e8, 4)], [0, 1, 1, 0.5]);
+	assert.deepEqual([...stateColumns(states[0], 5e8, 6e8, 2)], [0.5, 0.5]);
+	assert.throws(() => read([{device: "GPU 0", name: "x", counter: 1, values: [[0, 1]]}]), /no counter/);
 });

@@ -3,6 +3,7 @@
 #include "made_result.h"
 #include "own_folder.h"
 #include "unpack.h"
+#include "profiler/model/gpu_state.h"
 #include "profiler/model/memory_use.h"
 #include "profiler/shape/code_role.h"
 #include "profiler/shape/frame_kind.h"
@@ -19,7 +20,7 @@
 #define END "</script>\n</body>\n</html>\n"
 
 /* Columns, in the order of html.c. */
-enum { COLUMNS_MAX = 16, WEIGHTS = 3 };
+enum { COLUMNS_MAX = 20, WEIGHTS = 3 };
 
 struct table {
 	uint64_t count, *columns[COLUMNS_MAX];
@@ -38,6 +39,7 @@ struct page {
 	uint64_t tables;             /* beside the profile */
 	struct table kernels;        /* facts: frame, label, text */
 	struct table steps;
+	struct table state_counters, states; /* device, name; counter, ms, value */
 	uint64_t warm_up;
 	char *source_text; /* text of all files */
 	struct written written;
@@ -143,7 +145,7 @@ static struct page begin_page(const struct result *result, const struct comparis
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 10); /* the format */
+	assert_int_equal(unpack_number(&p.data), 11); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
@@ -167,6 +169,8 @@ static struct page begin_page(const struct result *result, const struct comparis
 	p.kernels = read_table(&p, 3);
 	p.steps = read_table(&p, 1);
 	p.warm_up = unpack_number(&p.data);
+	p.state_counters = read_table(&p, 2);
+	p.states = read_table(&p, 3);
 	return p;
 }
 
@@ -181,9 +185,10 @@ static struct page write_page(const struct made_result *m)
 
 static void free_page(struct page *p)
 {
-	struct table *tables[] = {&p->facts,   &p->losses,  &p->frames, &p->stacks, &p->processes,
-				  &p->threads, &p->devices, &p->places, &p->rows,   &p->sources,
-				  &p->parts,   &p->kernels, &p->steps};
+	struct table *tables[] = {&p->facts,     &p->losses,         &p->frames,  &p->stacks,
+				  &p->processes, &p->threads,        &p->devices, &p->places,
+				  &p->rows,      &p->sources,        &p->parts,   &p->kernels,
+				  &p->steps,     &p->state_counters, &p->states};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		free_table(tables[i]);
@@ -659,6 +664,37 @@ static void steps_are_told(void **state)
 	made_end(&m);
 }
 
+static void the_state_of_gpus_is_told(void **state)
+{
+	const struct gpu_reading readings[] = {
+		{.start_ns = 2000001000, .end_ns = 2100001000, .sm_mhz = 1980, .celsius = 40},
+		{.start_ns = 2100001000, .end_ns = 2200001000, .sm_mhz = 1980, .power_mw = 400000}};
+	struct gpu_state rows[2];
+	struct made_result m;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	m.result.totals.start_ns = 1000;
+	m.result.totals.elapsed_ns = 5000000000;
+	for (int i = 0; i < 2; i++)
+		gpu_state_of(&rows[i], "GPU-</script>", &readings[i]);
+	made_table(&m, &gpu_states_table, rows, 2);
+	p = write_page(&m);
+	assert_int_equal(p.state_counters.count, 3);
+	assert_string_equal(text_of(&p, p.state_counters.columns[0][0]), "GPU-</script>");
+	assert_string_equal(text_of(&p, p.state_counters.columns[1][0]), "SM clock (MHz)");
+	assert_string_equal(text_of(&p, p.state_counters.columns[1][1]), "power (W)");
+	/* what changes, of the clock and the power alone */
+	assert_int_equal(p.states.count, 3);
+	assert_int_equal(p.states.columns[1][1], 2000);
+	assert_int_equal(p.states.columns[1][2], 2100);
+	assert_int_equal(p.states.columns[2][0], 1980);
+	assert_int_equal(p.states.columns[2][2], 400);
+	free_page(&p);
+	made_end(&m);
+}
+
 static void kernels_have_facts(void **state)
 {
 	static const struct kernel_definition rows[] = {
@@ -893,6 +929,7 @@ int main(void)
 		cmocka_unit_test(stacks_have_other_weights),
 		cmocka_unit_test(kernels_have_facts),
 		cmocka_unit_test(steps_are_told),
+		cmocka_unit_test(the_state_of_gpus_is_told),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
 

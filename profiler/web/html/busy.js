@@ -146,6 +146,16 @@ export function busyColumns(measure, from, to, width) {
 	return Float64Array.from({length: width}, shareAt);
 }
 
+// Returns for each column the share of a counter's largest value that it has at the column's end.
+export function stateColumns({start, value, most}, from, to, width) {
+	let at = -1;
+
+	return Float64Array.from({length: width}, (_, x) => {
+		while (start[at + 1] < from + ((x + 1) * (to - from)) / width) at++;
+		return at < 0 ? 0 : value[at] / most;
+	});
+}
+
 // Returns the longest gaps {start, end}, as positions, the longest first.
 export function longestGaps(gaps, most) {
 	const lengths = Float64Array.from(gaps.start, (from, i) => gaps.end[i] - from);

@@ -8,7 +8,7 @@ export const ROW_CPU = 0,
 	ROW_IDLE = 4,
 	ROW_KINDS = 5;
 export const UNKNOWN = -1;
-const FORMAT = 10;
+const FORMAT = 11;
 
 // Returns what a map has for a key: what `make` returns, unless it has something.
 export function getOrMake(map, key, make) {
@@ -287,6 +287,21 @@ function readFrameFacts({table, words, texts}, frameCount) {
 	return facts;
 }
 
+// Reads counters of devices' state: [{device, name, start: ns since the command's start, value, most}].
+function readStates({table, texts, words, reals}) {
+	const {device, name} = table({device: texts, name: texts}),
+		{counter, start, value} = table({counter: words, start: reals, value: reals}),
+		states = device.map((label, i) => ({device: label, name: name[i], start: [], value: [], most: 0}));
+	counter.forEach((at, i) => {
+		const state = states[at];
+		if (!state) throw new Error("a value is of no counter");
+		state.start.push(start[i] * 1e6);
+		state.value.push(value[i]);
+		state.most = Math.max(state.most, value[i]);
+	});
+	return states.filter(({most}) => most > 0);
+}
+
 // Reads the steps of the main loop: {start: ns of each, and the end of the last one, warmUp: how many are warm-up}.
 function readSteps(reader) {
 	const start = reader.column(reader.number(), Float64Array);
@@ -380,13 +395,14 @@ export function readProfile(data) {
 
 	frames.facts = readFrameFacts(columns, frames.count);
 	const steps = readSteps(reader),
+		states = readStates(columns),
 		difference = readDifference(reader, text, rows.count);
 
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
 	for (const fact of ["version", "command", "shown", "weight", "weight unit", "weight note"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
 	addPackages(frames);
-	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, weights, figures, sources, steps, difference};
+	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, weights, figures, sources, steps, states, difference};
 }
 
 export function unpackBytes(text) {

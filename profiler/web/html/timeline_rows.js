@@ -166,6 +166,9 @@ export function makeTimelineRows(app) {
 			if (lane) shown.label += ` · busy ${share} of the run`;
 			add({height: GROUP, group: shown});
 			if (lane) add({height: BUSY, lane, measure, label: "Busy", device: group.device});
+			if (lane)
+				for (const state of profile.states.filter(({device}) => device === group.device))
+					add({height: BUSY, state, label: state.name.replace(")", `) to ${state.most}`)});
 			if (shown.isOpen) addTracks(group);
 			else closed.set(group.id, group);
 			return shown.isOpen;

@@ -10,7 +10,7 @@ import {faintTextOn, fillBox, fillColumns, makeTextWidth, mixColours, prepareCan
 import {DEFAULTS, PLACE_KEYS, formatRange, parseRange} from "./state.js";
 import {SPAN_LAUNCH, operationsOf} from "./timeline.js";
 import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep, timesOf} from "./spans.js";
-import {busyColumns} from "./busy.js";
+import {busyColumns, stateColumns} from "./busy.js";
 import {GROUP, LANE, makeTimelineRows} from "./timeline_rows.js";
 import {makeTimelinePanel} from "./timeline_panel.js";
 
@@ -211,12 +211,13 @@ export function makeTimelineView(app) {
 	// Returns how many events a span is of, if not of one.
 	const countOf = ({stack, number}, i) => (stack && number[i] > 1 ? `${formatCount(number[i])} × ` : "");
 
-	// Draws how much of each pixel's time a GPU was busy.
-	function drawBusy(context, {measure, height}, y) {
+	// Draws how much of each pixel's time a GPU was busy, or a counter of its state.
+	function drawBusy(context, {measure, state, height}, y) {
 		const left = labelWidth(),
-			columns = busyColumns(measure, from, to, Math.floor(plotWidth()));
+			width = Math.floor(plotWidth()),
+			columns = state ? stateColumns(state, from, to, width) : busyColumns(measure, from, to, width);
 		fillBox(context, look.raised, left, y, plotWidth(), height - 4);
-		fillColumns(context, app.colour(kindNamed("gpu")), columns, left, y + height - 4, height - 4);
+		fillColumns(context, app.colour(kindNamed(state ? "wait" : "gpu")), columns, left, y + height - 4, height - 4);
 	}
 
 	function drawLane(context, lane, y) {
@@ -375,7 +376,7 @@ export function makeTimelineView(app) {
 		context.rect(left, 0, width - left, visible);
 		context.clip();
 		for (const row of shown)
-			if (row.measure) drawBusy(context, row, row.y - top);
+			if (row.measure || row.state) drawBusy(context, row, row.y - top);
 			else if (row.lane) drawLane(context, row.lane, row.y - top);
 		drawSteps(context, 0, visible);
 		drawTimeOutside(context, width, visible);
