@@ -138,6 +138,15 @@ is_traced_child()
 	expect_equal readings "$(state out.json '.readings >= 1 and .readings <= 6')" '[true]'
 }
 
+@test "--every: each reading is in one result" {
+	run_profile --every 1 -o 'part-%t.json' -o 'whole-%t.profile' "$workloads/steady" 3200
+	expect_status 0
+	[ "$(find . -name 'part-*.json' | wc -l)" -ge 3 ]
+	# a reading each 100 ms, in 400 W: all results together have the energy of the time of their readings
+	expect_equal energy "$(jq -s '[.[].gpu_state[]?] | (map(.millijoules) | add) * 1e9 / (map(.ns) | add) / 400000 | . > 0.95 and . < 1.05' part-*.json)" true
+	expect_equal 'time without gaps or overlaps' "$(jq -s '[.[].gpu_state[]?] | map(.ns) | add | . > 2.2e9 and . < 3.4e9' part-*.json)" true
+}
+
 @test "-d and --delay have the readings of their part" {
 	run_profile --delay 0.5 -d 0.5 -o out.json "$workloads/steady" 1500
 	expect_status 0

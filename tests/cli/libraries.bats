@@ -137,6 +137,18 @@ needs_libcurl()
 	done
 }
 
+@test "NVML, where a program works on a GPU" {
+	local who
+
+	export LD_LIBRARY_PATH=$fake_cuda/nvml:$fake_cuda
+	for who in setcap sudo root; do
+		as $who -q -o open/$who.json env LD_LIBRARY_PATH="$LD_LIBRARY_PATH" "$workloads/steady" 700
+		expect_status 0
+		has_opened 'dlopen libnvidia-ml'
+	done
+	expect_equal 'what root sees' "$(jq '.gpu_state | length' open/root.json)" 1
+}
+
 @test "under sudo the user's groups are looked up without a capability, and are all there" {
 	as sudo -q -o open/out.folded id -G
 	expect_status 0

@@ -390,6 +390,51 @@ static void what_is_not_taken_is_not_lost(void **state)
 	assert_int_equal(status, 0);
 }
 
+struct hanging {
+	int socket;
+	pthread_mutex_t loading;
+};
+
+static void *serve_hanging(void *arg)
+{
+	struct hanging *h = arg;
+
+	gpu_watch_serve(h->socket, &h->loading);
+	return NULL;
+}
+
+static void nvml_that_hangs_holds_up_no_other_service(void **state)
+{
+	struct hanging h = {.loading = PTHREAD_MUTEX_INITIALIZER};
+	char path[PATH_MAX];
+	int sockets[2], status;
+	pthread_t thread;
+	pid_t pid;
+
+	(void)state;
+	if (!getenv("FAKE_CUDA_DIR"))
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+	h.socket = sockets[1];
+	snprintf(path, sizeof(path), "%s/nvml/libnvidia-ml.so.1", getenv("FAKE_CUDA_DIR"));
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setenv("FAKE_NVML", "hang", 1);
+		if (!dlopen(path, RTLD_NOW) ||
+		    pthread_create(&thread, NULL, serve_hanging, &h) != 0)
+			_exit(1);
+		usleep(300000);
+		alarm(60);
+		pthread_mutex_lock(&h.loading); /* as another service does */
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(sockets[0]);
+	close(sockets[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +448,7 @@ int main(void)
 		cmocka_unit_test(a_helper_that_hangs),
 		cmocka_unit_test(too_many_gpus_are_not_asked_for),
 		cmocka_unit_test(the_service_reads),
+		cmocka_unit_test(nvml_that_hangs_holds_up_no_other_service),
 		cmocka_unit_test(what_is_not_taken_is_not_lost),
 	};
 
