@@ -262,7 +262,10 @@ EXPORT int nvmlDeviceGetTotalEnergyConsumption(nvml_abi_device device, unsigned 
 	return NVML_ABI_SUCCESS;
 }
 
-/* PCIe counters have 32 bits and wrap after 100 ms; without NVLink, its fields are refused. */
+/*
+ * PCIe counters have 64 bits, or with FAKE_NVML_PCIE_BITS=32, as an H200's, so many, which wrap
+ * after 100 ms. Without NVLink, its fields are refused.
+ */
 static void set_field(struct nvml_abi_field_value *value)
 {
 	uint64_t us = age_ns() / 1000;
@@ -271,8 +274,12 @@ static void set_field(struct nvml_abi_field_value *value)
 	switch (value->field_id) {
 	case NVML_ABI_FIELD_PCIE_TX_BYTES:
 	case NVML_ABI_FIELD_PCIE_RX_BYTES:
+		value->value_type = NVML_ABI_VALUE_UNSIGNED_LONG_LONG;
+		value->value.ull = (UINT64_C(1) << 40) - 100000000u + us * 1000;
+		if (setting("FAKE_NVML_PCIE_BITS", 64) != 32)
+			break;
 		value->value_type = NVML_ABI_VALUE_UNSIGNED_INT;
-		value->value.ui = (unsigned int)(UINT32_MAX - 100000000u + us * 1000);
+		value->value.ui = (unsigned int)value->value.ull;
 		break;
 	case NVML_ABI_FIELD_NVLINK_DATA_TX:
 	case NVML_ABI_FIELD_NVLINK_DATA_RX:

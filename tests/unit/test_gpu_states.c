@@ -153,7 +153,7 @@ static void the_recorded_part_alone(void **state)
 	struct bench *b = begin();
 
 	(void)state;
-	b->time_range = (struct time_range){20 * PERIOD_NS, 30 * PERIOD_NS};
+	b->time_range = (struct time_range){.from_ns = 20 * PERIOD_NS, .to_ns = 30 * PERIOD_NS};
 	for (uint64_t i = 0; i < 100; i++)
 		take(b, "GPU-a", i);
 	assert_int_equal(complete(b, 0, UINT64_MAX), 10);
