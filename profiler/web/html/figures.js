@@ -9,6 +9,8 @@ export const TABLE_GROUPS = {
 	Changes: {changes: "What changed", totals: "Totals"},
 	"GPU work": {
 		kernels: "Kernels",
+		estimates: "Estimates",
+		stack_estimates: "Estimates by stack",
 		copies: "Copies and sets",
 		sites: "Launch sites",
 		kernel_classes: "Classes",
@@ -44,19 +46,8 @@ export const TABLE_LABELS = Object.assign({}, ...Object.values(TABLE_GROUPS));
 
 // Labels of columns that name a row, the best first; without any, the first column does.
 const NAMES = [
-	"Allocated by",
-	"Copied by",
-	"Kernel",
-	"Function",
-	"Operator",
-	"Layer",
-	"Kind of layer",
-	"Class",
-	"Collective",
-	"Pool",
-	"Held by",
-	"Memory",
-	"What the GPU did",
+	"Allocated by", "Copied by", "Kernel", "Function", "Operator", "Layer", "Kind of layer", "Class", "Collective", "Pool",
+	"Held by", "Memory", "What the GPU did",
 ];
 const KEYS = ["Finding", "Cause"]; // words with "_"
 const TWINS = ["Use"]; // of a column for people

@@ -6,19 +6,8 @@ import {cut, formatShare, joinTexts, plural} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
 import {cutName, sharedLength} from "./names.js";
 import {
-	BOX_COLOURS,
-	DIM,
-	ROWS_MAX,
-	SMALLEST,
-	ancestor,
-	boxAt,
-	faintTextOn,
-	indexRows,
-	layOut,
-	makeTextWidth,
-	mixColours,
-	prepareCanvas,
-	showTip,
+	BOX_COLOURS, DIM, ROWS_MAX, SMALLEST, ancestor, boxAt, faintTextOn, indexRows, layOut, makeTextWidth, mixColours,
+	prepareCanvas, showTip,
 } from "./draw.js";
 
 const ROW = 20,
@@ -246,10 +235,7 @@ export function makeGraphPane(app, label, hooks, isUp, skipped = () => 0) {
 	new ResizeObserver(() => graph && lay()).observe(element);
 
 	return {
-		element,
-		tip,
-		show,
-		stretch,
+		element, tip, show, stretch,
 		leave: pointer.leave,
 		below: () => below,
 		// Returns the pixels that all rows take.

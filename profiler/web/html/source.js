@@ -5,12 +5,9 @@ import {isKind} from "./kinds.js";
 
 // In the order of enum source_state in profiler/shape/source_file.h: reasons why there is no text.
 export const SOURCE_STATES = [
-	"",
-	"was not found where this report was written, or may not be read there",
-	"is not shown: its name or place is not that of source",
-	"is not shown: it is larger than 2 MiB",
-	"is not shown: it is not text in UTF-8",
-	"is not shown: this report has too much source already",
+	"", "was not found where this report was written, or may not be read there",
+	"is not shown: its name or place is not that of source", "is not shown: it is larger than 2 MiB",
+	"is not shown: it is not text in UTF-8", "is not shown: this report has too much source already",
 ];
 const LINES_AROUND = 20; // lines, as in source_text.h
 

@@ -92,10 +92,7 @@ export function weigh(profile, tree, passes) {
 		for (let c = 0; c < columns.length; c++) ownByKind[ROW_KINDS + c][at] += columns[c][i];
 	}
 	return {
-		own,
-		ownOperations,
-		ownBytes,
-		ownByKind,
+		own, ownOperations, ownBytes, ownByKind,
 		total: sumUp(own),
 		operations: sumUp(ownOperations),
 		bytes: sumUp(ownBytes),
@@ -152,11 +149,7 @@ export function makeCallees(tree, weights, rank, isInTurn = null) {
 	}
 	for (let i = count - 1; i > 0; i--) if (total[i] > 0) height[parent[i]] = Math.max(height[parent[i]], height[i] + 1);
 	return {
-		parent,
-		frame,
-		depth,
-		total,
-		start,
+		parent, frame, depth, total, start,
 		own: weights.own,
 		operations: weights.operations,
 		bytes: weights.bytes,
