@@ -213,6 +213,12 @@ static struct slowdown find_slowdown(struct estimates *e)
 	return (struct slowdown){.factor = factor < 1 ? 1 : most, .error = fmin(error, most - 1)};
 }
 
+/* Returns a number rounded to three decimals. */
+static double thousandths(double number)
+{
+	return round(number * 1000) / 1000;
+}
+
 struct estimate {
 	double ns, error_ns, most_ns; /* `error_ns` 0: unknown */
 };
@@ -240,14 +246,15 @@ static void add_kernel(struct estimates *e, const char *name, struct batch_sum *
 	struct estimate estimate = estimate_of(e, sum);
 	double all = batch_sum_total(&e->all), share = all > 0 ? batch_sum_total(sum) / all : 0;
 	double error = batch_error(&e->axis, (struct batch_term[]){{sum, 1}, {&e->all, -share}}, 2);
-	const struct kernel_estimate row = {
-		.kernel = name,
-		.ns = whole_ns(estimate.ns),
-		.error_ns = whole_ns(estimate.error_ns),
-		.most_ns = whole_ns(estimate.most_ns),
-		.share = 100 * share,
-		.share_error = estimate.error_ns > 0 && all > 0 ? 100 * error / all : 0,
-		.windows = sum->windows};
+	const struct kernel_estimate row = {.kernel = name,
+					    .ns = whole_ns(estimate.ns),
+					    .error_ns = whole_ns(estimate.error_ns),
+					    .most_ns = whole_ns(estimate.most_ns),
+					    .share = thousandths(100 * share),
+					    .share_error = estimate.error_ns > 0 && all > 0
+								   ? thousandths(100 * error / all)
+								   : 0,
+					    .windows = sum->windows};
 
 	result_tables_count(e->parts->tables, &kernel_estimates_table, &row,
 			    e->parts->sink->ledger);

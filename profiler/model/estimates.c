@@ -15,7 +15,7 @@ static const struct table_column kernel_columns[] = {
 	TABLE_SHOWN(kernel_estimate, share, "percent", "%", .cell = CELL_REAL),
 	TABLE_SHOWN(kernel_estimate, share_error, "percent_error", "+/- %", .cell = CELL_REAL),
 	TABLE_SHOWN(kernel_estimate, windows, "windows", "Windows", .join = JOIN_SUM),
-	TABLE_SHOWN(kernel_estimate, kernel, "kernel", "Kernel or other work", .cell = CELL_KERNEL,
+	TABLE_SHOWN(kernel_estimate, kernel, "kernel", "Kernel", .cell = CELL_KERNEL,
 		    .join = JOIN_KEY),
 };
 
