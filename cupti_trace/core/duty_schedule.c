@@ -13,6 +13,9 @@
 /* A window is at most so many times as long as the one before. */
 #define MOST_GROWTH 2u
 
+/* Limit of the lag, a part of the period: a program may be stopped for long in a window. */
+#define MOST_LAG_PART 0.125
+
 /* Limits of the debt, in budgets of a period. */
 #define MOST_DEBT 20
 #define MOST_CREDIT 2
@@ -60,7 +63,8 @@ static void settle(struct duty_schedule *s)
 	s->records = s->records / 2 + (double)s->new_records;
 	s->on_ns = s->on_ns / 2 + (double)s->new_on_ns;
 	if (s->new_on_ns)
-		s->lag_ns = s->lag_ns / 2 + (double)(s->new_on_ns - s->new_window_ns) / 2;
+		s->lag_ns = clamp(s->lag_ns / 2 + (double)(s->new_on_ns - s->new_window_ns) / 2, 0,
+				  MOST_LAG_PART * (double)s->period_ns);
 	s->debt_ns = clamp(s->debt_ns + price(s) * (double)s->new_on_ns - allowed,
 			   -MOST_CREDIT * allowed, MOST_DEBT * allowed);
 	s->new_records = s->new_on_ns = s->new_window_ns = 0;

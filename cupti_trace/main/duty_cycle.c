@@ -8,10 +8,11 @@
 #include "cupti_trace/main/record_kinds.h"
 
 /*
- * Limit of the wait for launches that have not returned, which may wait for room in a stream. Those
- * that take longer have no record, and count as such.
+ * Limits of the wait for launches that have not returned, which may wait for room in a stream.
+ * Those that take longer have no record, and count as such.
  */
 #define RETURN_TIMEOUT_NS 100000000u
+#define BLOCKED_TIMEOUT_NS 1000000u
 #define RETURN_STEP_NS 100000u /* between looks */
 
 /*
@@ -30,7 +31,8 @@ enum duty_state { DUTY_OFF, DUTY_COUNTS, DUTY_RECORDS, DUTY_RUNS_OUT };
 
 static struct {
 	struct duty_schedule schedule; /* touched by one thread at a time */
-	bool is_used;
+	_Atomic bool is_used;
+	bool is_blocked;           /* a launch has not returned: callbacks stay on */
 	_Atomic int state;         /* enum duty_state */
 	struct duty_window window; /* the open or next one */
 	uint64_t length_ns;
@@ -71,7 +73,8 @@ void duty_cycle_begin(struct tracer *tracer)
 	uint64_t now = clock_now_ns();
 	const char *block;
 
-	duty.is_used = tracer->config.budget;
+	atomic_store(&duty.is_used, tracer->config.budget != 0);
+	duty.is_blocked = false;
 	atomic_store(&duty.state, DUTY_OFF);
 	atomic_store(&duty.launches, 0);
 	atomic_store(&duty.records, 0);
@@ -151,15 +154,19 @@ static void begin_counting(struct tracer *tracer)
 	enter(DUTY_COUNTS, duty.window.to_ns);
 }
 
-/* Waits until the window's launches have returned. */
-static void wait_for_launches(void)
+/*
+ * Waits until the window's launches have returned. Returns false if one takes too long. While one
+ * does, later windows wait less: records are on meanwhile.
+ */
+static bool wait_for_launches(void)
 {
-	uint64_t until = clock_now_ns() + RETURN_TIMEOUT_NS;
+	uint64_t until =
+		clock_now_ns() + (duty.is_blocked ? BLOCKED_TIMEOUT_NS : RETURN_TIMEOUT_NS);
 	const struct timespec step = {.tv_nsec = RETURN_STEP_NS};
 
 	while (atomic_load(&duty.launches) > 0 && clock_now_ns() < until)
 		nanosleep(&step, NULL);
-	atomic_store(&duty.launches, 0); /* exits that come later are not called back */
+	return atomic_load(&duty.launches) == 0;
 }
 
 static void switch_off(struct tracer *tracer)
@@ -191,8 +198,10 @@ static void end_recording(struct tracer *tracer, struct gpu_event_window_end *en
 {
 	end->recorded_ns = duty.length_ns;
 	end->recorded_calls = atomic_load(&duty.calls);
-	wait_for_launches();
-	callback_switch_launches(tracer, false);
+	/* a launch that is not called back when it returns would leave its thread in it */
+	duty.is_blocked = !wait_for_launches();
+	if (!duty.is_blocked)
+		callback_switch_launches(tracer, false);
 	if (!atomic_load(&duty.has_graphs)) {
 		switch_off(tracer);
 		return;
@@ -205,7 +214,8 @@ static void end_counting(struct tracer *tracer, struct gpu_event_window_end *end
 {
 	end->counted_ns = duty.length_ns;
 	end->counted_calls = atomic_load(&duty.calls);
-	callback_switch_launches(tracer, false);
+	if (!duty.is_blocked)
+		callback_switch_launches(tracer, false);
 	atomic_store(&duty.state, DUTY_OFF);
 	duty.window = duty_schedule_next(&duty.schedule, clock_now_ns());
 }
@@ -279,7 +289,7 @@ void duty_cycle_launch_ends(void)
 {
 	uint32_t launches = atomic_load(&duty.launches);
 
-	/* one that began in an earlier window is counted no more */
+	/* one that began before the library left, and came again, is counted no more */
 	while (launches > 0 &&
 	       !atomic_compare_exchange_weak(&duty.launches, &launches, launches - 1))
 		;

@@ -93,14 +93,16 @@ struct origin_id attribution_origin_of_many(struct attribution *a, struct launch
 {
 	struct origin_id origin;
 
-	if (!numbers_origins(a) || same_id(stack, LAUNCH_UNKNOWN))
+	if (!numbers_origins(a) || (same_id(stack, LAUNCH_UNKNOWN) && !a->in_windows))
 		return (struct origin_id){stack.number};
 	origin = number_origin(
 		a, (struct launch_origin){stack, tid, stands_for, is_waited && a->notes_waited},
 		ATTRIBUTION_ORIGINS_MAX);
 	/* bounded by the number of stacks */
 	if (same_id(origin, ORIGIN_UNKNOWN))
-		origin = number_origin(a, (struct launch_origin){stack, PLACE_UNKNOWN, 1, 0},
+		origin = number_origin(a,
+				       (struct launch_origin){stack, PLACE_UNKNOWN,
+							      a->in_windows ? stands_for : 1, 0},
 				       ORIGIN_UNKNOWN.number);
 	if (same_id(origin, ORIGIN_UNKNOWN) && same_id(stack, LAUNCH_SKIPPED))
 		return origin_of_mark(stack);
@@ -316,11 +318,15 @@ void attribution_note(struct attribution *a, const struct profile_item *note)
 		spread_park(&a->spread, &key, r->place, r->duration_ns, r->bytes);
 }
 
-/* Returns false, and counts the operation as refused, if estimates would have too large a sum. */
-static bool is_in_total(struct attribution *a, const struct gpu_operation *o, uint32_t represents)
+/*
+ * Returns false, and counts the operation as refused, if estimates would have too large a sum, or
+ * if there was no room for what its launch represents.
+ */
+static bool is_in_total(struct attribution *a, struct origin_id id, const struct gpu_operation *o)
 {
-	uint64_t most = (uint64_t)represents * ESTIMATES_MOST_FACTOR;
-	bool fits = ledger_total_add(&a->estimated, most, saturated_product(o->duration_ns, most),
+	uint64_t most = (uint64_t)origin_of(a, id).stands_for * ESTIMATES_MOST_FACTOR;
+	bool fits = id.number < a->origins.count &&
+		    ledger_total_add(&a->estimated, most, saturated_product(o->duration_ns, most),
 				     saturated_product(o->bytes, most));
 
 	a->parts.ledger->bounds.refused += !fits;
@@ -353,7 +359,7 @@ static void add(struct attribution *a, struct origin_id id, uint64_t launched_ns
 	count_received(a, o);
 	if (!is_inside)
 		count_outside(a, o);
-	if (a->in_windows && is_inside && !is_in_total(a, o, launch.stands_for))
+	if (a->in_windows && is_inside && !is_in_total(a, id, o))
 		return;
 	is_observed = !operation.is_recorded && addons_look_at(a->parts.addons, o);
 	if (!is_inside && !is_observed)

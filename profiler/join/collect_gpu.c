@@ -347,7 +347,7 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 	note_caller(c, process, e->tid, e->time_ns);
 	stack = stack_of(c, process, e, &flags);
 	begin_launch(c, process, e, stack, flags);
-	if (same_id(stack, LAUNCH_UNKNOWN) && !is_other) {
+	if (same_id(stack, LAUNCH_UNKNOWN) && !is_other && !c->options.measure.budget) {
 		/* its probe may provide a stack */
 		err = join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
 				  e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,

@@ -835,6 +835,50 @@ static void others_stand_for_launches_without_a_stack(void **state)
 	expect_profile(c, "often;[GPU_Kernel]k 40\nseldom;[GPU_Kernel]k 75\n");
 }
 
+/*
+ * With a budget a launch represents others: what its window says, also if its stack is unknown.
+ * Work that was launched outside of windows is only counted.
+ */
+static void launches_in_windows_represent_others(void **state)
+{
+	struct collect *c = collect_new(
+		&(struct collect_options){.sample_ns = SAMPLE_NS, .measure.budget = 1000});
+	struct gpu_event window = {.type = GPU_EVENT_WINDOW,
+				   .window = {.from_ns = 5,
+					      .to_ns = 50,
+					      .period_from_ns = 1,
+					      .period_ns = GPU_WINDOW_PERIOD_MIN_NS,
+					      .represents = 100}};
+	const struct ledger *l;
+	struct process *p;
+
+	(void)state;
+	assert_non_null(c);
+	assert_non_null(collect_start_target(c, PID));
+	collect_process_event(
+		c, &(struct process_event){.time_ns = 1, .type = PROCESS_EXEC, .pid = PID});
+	p = say_hello(c, PID);
+	assert_non_null(p);
+	send_stack(c, p, 1, "known");
+	send_event(c, p, &window);
+	launch_and_run(c, p, 1, STACK_ID(1), 0, 10);
+	launch_and_run(c, p, 1, STACK_ID(0), 0, 7);
+	send_kernel(c, p, 4000000, 1000); /* its launch was in no window */
+	collect_finish(c, 300);
+	l = collect_ledger(c);
+	assert_int_equal(l->windows.count, 1);
+	assert_int_equal(l->windows.ns, 45);
+	assert_int_equal(l->launches.kernels, 200);
+	assert_int_equal(l->launches.with_stack, 100);
+	assert_int_equal(l->gpu.matched, 100);
+	assert_int_equal(l->gpu.unmatched, 100);
+	assert_int_equal(l->gpu.rows[0].ns, 1700);
+	assert_int_equal(l->outside.unchosen, 1);
+	assert_int_equal(l->outside.unchosen_ns, 1000);
+	assert_int_equal(l->bounds.refused, 0);
+	collect_free(c);
+}
+
 /* Whatever else rows distinguish: only what is in one place moves. */
 static void threads_keep_what_they_launched(void **state)
 {
@@ -1870,6 +1914,7 @@ int main(void)
 		TEST(forged_lines_are_refused),
 		TEST(an_impostor_is_kept_apart),
 		TEST(others_stand_for_launches_without_a_stack),
+		TEST(launches_in_windows_represent_others),
 		TEST(threads_keep_what_they_launched),
 		TEST(without_any_stack_work_is_marked),
 		TEST(nobody_skips_stacks_unasked),

@@ -178,6 +178,28 @@ static void lost_time_is_skipped(void **state)
 	assert_in_range(w.period_from_ns, START + 3600 * S, START + 3600 * S + DUTY_PERIOD_NS);
 }
 
+/* A program that is stopped in a window has windows as before soon. */
+static void a_stop_is_forgotten(void **state)
+{
+	const struct program server = {MS, 57};
+	uint64_t cost = 0, long_ones = 0, count = 0;
+	struct duty_schedule s;
+
+	(void)state;
+	duty_schedule_init(&s, BUDGET(1), START, 0);
+	for (struct duty_window w = duty_schedule_next(&s, START); w.from_ns < START + 60 * S;
+	     w = duty_schedule_next(&s, w.to_ns)) {
+		if (w.only_counts)
+			continue;
+		record(&s, &w, &server, &cost);
+		if (w.from_ns > START + 20 * S && w.from_ns < START + 21 * S)
+			duty_schedule_recorded(&s, 0, 10 * S);
+		count += w.from_ns > START + 45 * S;
+		long_ones += w.from_ns > START + 45 * S && w.represents < 50;
+	}
+	assert_true(count > 20 && long_ones > count / 2);
+}
+
 /* A wall clock before 1970, or that is unknown, and budgets beyond all sense. */
 static void odd_clocks_and_budgets(void **state)
 {
@@ -208,6 +230,7 @@ int main(void)
 		cmocka_unit_test(each_moment_has_its_chance),
 		cmocka_unit_test(costs_are_within_the_budget),
 		cmocka_unit_test(a_debt_is_paid_back),
+		cmocka_unit_test(a_stop_is_forgotten),
 		cmocka_unit_test(a_job_records_at_once),
 		cmocka_unit_test(lost_time_is_skipped),
 		cmocka_unit_test(odd_clocks_and_budgets),
