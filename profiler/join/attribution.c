@@ -319,8 +319,8 @@ void attribution_note(struct attribution *a, const struct profile_item *note)
 }
 
 /*
- * Returns false, and counts the operation as refused, if estimates would have too large a sum, or
- * if there was no room for what its launch represents.
+ * Returns false, and counts the operation as refused, if sums of estimates would be too large. It
+ * also does so if there was no room for what the launch represents.
  */
 static bool is_in_total(struct attribution *a, struct origin_id id, const struct gpu_operation *o)
 {
