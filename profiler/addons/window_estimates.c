@@ -192,7 +192,7 @@ static uint64_t whole_ns(double ns)
  */
 #define RECORD_MOST_NS 3000
 #define SLOWDOWN_MOST 2.5
-_Static_assert(SLOWDOWN_MOST < ESTIMATES_MOST_FACTOR, "sums have room");
+_Static_assert((int)SLOWDOWN_MOST < (int)ESTIMATES_MOST_FACTOR, "sums have room");
 
 static struct slowdown find_slowdown(struct estimates *e)
 {

@@ -42,6 +42,7 @@ struct world {
 	struct collect *collect;
 	struct gpu_pipe *pipe;
 	bool knows_tree, has_probes, follows_waits;
+	bool in_windows; /* --budget: sums are estimates, which the model does not have */
 	uint32_t place_mask;
 	uint64_t now;
 	struct books *books;
@@ -306,7 +307,6 @@ static void check_books(struct world *w)
 	expect(got->uncompared == model->uncompared);
 	expect(got->bad_times == model->bad_times);
 	expect(got->matched + got->unmatched == model->matched);
-	ledger_release(&w->model);
 }
 
 static void release_books(struct world *w)
@@ -316,6 +316,7 @@ static void release_books(struct world *w)
 		work_tally_release(&w->books[i].reported);
 	}
 	free(w->books);
+	ledger_release(&w->model);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -331,9 +332,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w.has_probes = data[0] & 0x40;
 	w.follows_waits = data[0] & 0x80;
 	limit = w.knows_tree && !w.has_probes ? 1000 : 0;
+	w.in_windows = !limit && data[0] % 3 == 0;
 	w.collect = collect_new(&(struct collect_options){.place_mask = w.place_mask,
 							  .measure.waits = w.follows_waits,
 							  .measure.max_overhead = limit,
+							  .measure.budget = w.in_windows ? 1000 : 0,
 							  .measure.devices = true});
 	expect(w.collect != NULL);
 	if (w.knows_tree)
@@ -343,8 +346,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	run(&w, (const char *)data + 1, size - 1);
 	collected = collect_results(w.collect);
 	expect(collected.ledger->bounds.out_of_memory == 0);
-	check_rows(&w, &collected);
-	check_books(&w);
+	if (!w.in_windows) {
+		check_rows(&w, &collected);
+		check_books(&w);
+	}
 	gpu_pipe_free(w.pipe);
 	collect_free(w.collect);
 	release_books(&w);
