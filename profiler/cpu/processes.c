@@ -75,6 +75,7 @@ void process_free(struct process *process)
 	free(process->places_of_threads);
 	address_space_free(process->space);
 	recorded_intervals_release(&process->ranges.intervals);
+	recording_windows_release(&process->windows);
 	target_stacks_release(&process->sent);
 	work_tally_release(&process->counted);
 	work_tally_release(&process->reported);

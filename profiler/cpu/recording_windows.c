@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/cpu/recording_windows.h"
 
-void recording_windows_add(struct recording_windows *w, const struct gpu_event_window *e)
-{
-	uint32_t at = w->count++ % RECORDING_WINDOWS_MAX;
+#include <errno.h>
+#include <stdlib.h>
 
-	w->list[at].from_ns = e->from_ns;
-	w->list[at].represents = e->represents;
+struct recording_window {
+	uint64_t from_ns;
+	uint32_t represents;
+};
+
+int recording_windows_add(struct recording_windows *w, const struct gpu_event_window *e)
+{
+	if (!w->ring)
+		w->ring = calloc(RECORDING_WINDOWS_MAX, sizeof(*w->ring));
+	if (!w->ring)
+		return -ENOMEM;
+	w->ring[w->count++ % RECORDING_WINDOWS_MAX] =
+		(struct recording_window){e->from_ns, e->represents};
+	return 0;
 }
 
 uint32_t recording_windows_represents(const struct recording_windows *w, uint64_t time_ns)
@@ -14,10 +25,17 @@ uint32_t recording_windows_represents(const struct recording_windows *w, uint64_
 	uint32_t kept = w->count < RECORDING_WINDOWS_MAX ? w->count : RECORDING_WINDOWS_MAX;
 
 	for (uint32_t i = 1; i <= kept; i++) {
-		uint32_t at = (w->count - i) % RECORDING_WINDOWS_MAX;
+		const struct recording_window *window =
+			&w->ring[(w->count - i) % RECORDING_WINDOWS_MAX];
 
-		if (w->list[at].from_ns <= time_ns)
-			return w->list[at].represents;
+		if (window->from_ns <= time_ns)
+			return window->represents;
 	}
 	return 1;
+}
+
+void recording_windows_release(struct recording_windows *w)
+{
+	free(w->ring);
+	*w = (struct recording_windows){0};
 }

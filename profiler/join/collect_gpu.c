@@ -575,16 +575,15 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 	addons_wait(&c->addons, process->id, stack, e);
 }
 
-static void take_window(struct collect *c, struct process *process,
-			const struct gpu_event_window *e)
+static int take_window(struct collect *c, struct process *process, const struct gpu_event_window *e)
 {
 	struct ledger_windows *l = &c->ledger.windows;
 
 	if (!c->options.measure.budget)
-		return;
-	recording_windows_add(&process->windows, e);
+		return 0;
 	l->count++;
 	saturated_add(&l->ns, e->to_ns - e->from_ns);
+	return recording_windows_add(&process->windows, e);
 }
 
 static int take_range(struct collect *c, struct process *process, const struct gpu_event_range *e)
@@ -657,8 +656,7 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	case GPU_EVENT_RANGE:
 		return take_range(c, process, &event->range);
 	case GPU_EVENT_WINDOW:
-		take_window(c, process, &event->window);
-		return 0;
+		return take_window(c, process, &event->window);
 	case GPU_EVENT_CALLS:
 		take_calls(c, &event->calls);
 		return 0;
