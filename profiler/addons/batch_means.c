@@ -38,6 +38,22 @@ static void fold(struct batch_sum *sum, const struct batch_axis *axis)
 		}
 }
 
+/* Counts a window once, though those of several threads and streams come in turns. */
+static void count_window(struct batch_sum *sum, uint64_t period)
+{
+	uint64_t later = period > sum->last ? period - sum->last : 0, bit;
+
+	if (later) {
+		sum->seen = later < 64 ? sum->seen << later : 0;
+		sum->last = period;
+	}
+	if (sum->last - period >= 64)
+		return;
+	bit = UINT64_C(1) << (sum->last - period);
+	sum->windows += !(sum->seen & bit);
+	sum->seen |= bit;
+}
+
 void batch_sum_add(struct batch_sum *sum, const struct batch_axis *axis, uint64_t time_ns,
 		   double amount)
 {
@@ -50,9 +66,7 @@ void batch_sum_add(struct batch_sum *sum, const struct batch_axis *axis, uint64_
 		period = axis->periods - 1;
 	fold(sum, axis);
 	sum->batches[period >> axis->shift] += amount;
-	/* windows of several threads and streams alternate: a few count again */
-	sum->windows += sum->last != period + 1;
-	sum->last = period + 1;
+	count_window(sum, period + 1);
 }
 
 double batch_sum_total(const struct batch_sum *sum)

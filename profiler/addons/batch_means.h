@@ -42,7 +42,8 @@ struct batch_sum {
 	double batches[BATCH_MEANS_MAX];
 	uint32_t shift;
 	uint32_t windows; /* number of windows that have a part of it */
-	uint64_t last;    /* period of the last one, plus 1 */
+	uint64_t last;    /* the latest period of these, plus 1 */
+	uint64_t seen; /* bit n: they have the n-th period before it; earlier ones come no more */
 };
 
 /* Notes a period, which ends at `begin_ns` + `period_ns`. The first one defines the axis. */

@@ -65,6 +65,27 @@ static void odd_times_are_bounded(void **state)
 	assert_true(isfinite(batch_error(&axis, (struct batch_term[]){{&sum, 1}}, 1)));
 }
 
+/* Windows are counted once, whatever order their work comes in. */
+static void windows_count_once(void **state)
+{
+	struct batch_axis axis = {0};
+	struct batch_sum sum = {0};
+
+	(void)state;
+	for (uint64_t p = 0; p < 200; p++)
+		batch_axis_note(&axis, BEGIN + p * PERIOD, PERIOD);
+	for (int round = 0; round < 100; round++)
+		for (uint64_t p = 0; p < 20; p += 1 + (uint64_t)(round % 3))
+			batch_sum_add(&sum, &axis, BEGIN + p * PERIOD, 1);
+	assert_int_equal(sum.windows, 20);
+	batch_sum_add(&sum, &axis, BEGIN + 150 * PERIOD, 1);
+	batch_sum_add(&sum, &axis, BEGIN + 149 * PERIOD, 1);
+	batch_sum_add(&sum, &axis, BEGIN + 150 * PERIOD, 1);
+	assert_int_equal(sum.windows, 22);
+	batch_sum_add(&sum, &axis, BEGIN, 1); /* too late to be told from a window that was seen */
+	assert_int_equal(sum.windows, 22);
+}
+
 static void few_windows_have_a_bound(void **state)
 {
 	struct batch_axis axis = {0};
@@ -144,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(amounts_are_kept),
 		cmocka_unit_test(odd_times_are_bounded),
+		cmocka_unit_test(windows_count_once),
 		cmocka_unit_test(few_windows_have_a_bound),
 		cmocka_unit_test(intervals_hold_the_truth),
 	};
