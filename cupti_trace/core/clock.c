@@ -36,12 +36,23 @@ uint64_t clock_cpu_ns_of(uint32_t tid)
 	return tid ? read_clock((clockid_t)(~tid << 3 | 6)) : 0;
 }
 
-struct timespec clock_in_ms(uint32_t ms)
+uint64_t clock_wall_ns(void)
 {
-	uint64_t ns = clock_now_ns() + ms * UINT64_C(1000000);
+	struct timespec now;
 
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct timespec clock_deadline(uint64_t ns)
+{
 	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
 				 .tv_nsec = (long)(ns % 1000000000u)};
+}
+
+struct timespec clock_in_ms(uint32_t ms)
+{
+	return clock_deadline(clock_now_ns() + ms * UINT64_C(1000000));
 }
 
 /* Reads CUPTI's clock between two reads of CLOCK_MONOTONIC. Returns false if it cannot be read. */

@@ -57,6 +57,12 @@ uint64_t clock_own_cpu_ns(void);
  */
 uint64_t clock_cpu_ns_of(uint32_t tid);
 
+/* Returns the time since 1970, ns; 0 if the wall clock stands before. */
+uint64_t clock_wall_ns(void);
+
+/* Returns a time of CLOCK_MONOTONIC, ns, as a deadline. */
+struct timespec clock_deadline(uint64_t ns);
+
 /*
  * Returns CLOCK_MONOTONIC in `ms` from now, as a deadline. The wall clock would not do: it may be
  * set.

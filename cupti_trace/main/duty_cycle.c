@@ -8,8 +8,8 @@
 #include "cupti_trace/main/record_kinds.h"
 
 /*
- * Limits of the wait for launches that have not returned, which may wait for room in a stream.
- * Those that take longer have no record, and count as such.
+ * Limits of the wait for launches that have not returned, which may wait for room in a stream. A
+ * launch that takes longer has no record, and counts as such.
  */
 #define RETURN_TIMEOUT_NS 100000000u
 #define BLOCKED_TIMEOUT_NS 1000000u
@@ -60,14 +60,6 @@ static struct {
 
 _Static_assert(UINT32_MAX % INTERVALS == INTERVALS - 1, "the ring goes on after 2^32");
 
-static uint64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void duty_cycle_begin(struct tracer *tracer)
 {
 	uint64_t now = clock_now_ns();
@@ -85,7 +77,7 @@ void duty_cycle_begin(struct tracer *tracer)
 		return;
 	callback_switch_launches(tracer, false);
 	record_kinds_switch(tracer, false);
-	duty_schedule_init(&duty.schedule, tracer->config.budget, now, wall_ns());
+	duty_schedule_init(&duty.schedule, tracer->config.budget, now, clock_wall_ns());
 	duty.window = duty_schedule_next(&duty.schedule, now);
 }
 

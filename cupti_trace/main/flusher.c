@@ -79,7 +79,7 @@ static bool sleep_and_step(struct tracer *tracer, const struct timespec *until)
 {
 	for (;;) {
 		uint64_t next = duty_cycle_next_ns();
-		struct timespec edge = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
+		struct timespec edge = clock_deadline(next);
 
 		if (next == UINT64_MAX || !is_before(&edge, until))
 			return sleep_until(until, true);

@@ -93,22 +93,13 @@ static void read_job(char *text, size_t size)
 	}
 }
 
-/* Returns 0 if the clock stands before 1970. */
-static uint64_t unix_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void trace_describe_run(struct sink *sink)
 {
 	char boot[BOOT_ID_BYTES], host[HOST_NAME_MAX + 1] = "", folder[PATH_MAX] = "",
 						       arguments[ARGUMENTS_BYTES], job[JOB_BYTES];
 	struct gpu_event event = {.type = GPU_EVENT_RUN,
 				  .run = {.time_ns = clock_now_ns(),
-					  .unix_ns = unix_ns(),
+					  .unix_ns = clock_wall_ns(),
 					  .boot = boot,
 					  .host = host,
 					  .folder = folder,
