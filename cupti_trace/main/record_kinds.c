@@ -14,21 +14,22 @@ static const struct record_kind {
 	uint32_t kind;
 	const char *name;    /* in notices */
 	bool is_copy_or_set; /* its launches may have records */
+	bool is_of_launches; /* records work of launches: --budget switches it */
 	bool is_minor; /* describes subjects of other records, or an engine that most GPUs lack */
 } kinds[] = {
-	{CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", false, false},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY, "copies", true, false},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, "copies between GPUs", true, false},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMSET, "memory sets", true, false},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMORY2, "allocations", false, false},
-	{CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE, "graphs as a whole", false, false},
-	{CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS, "CUPTI does not record decompression", false,
+	{CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kernels", false, true, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY, "copies", true, true, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, "copies between GPUs", true, true, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMSET, "memory sets", true, true, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMORY2, "allocations", false, false, false},
+	{CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE, "graphs as a whole", false, false, false},
+	{CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS, "CUPTI does not record decompression", false, true,
 	 true},
-	{CUPTI_ABI_ACTIVITY_KIND_DEVICE, "CUPTI did not name the devices", false, true},
+	{CUPTI_ABI_ACTIVITY_KIND_DEVICE, "CUPTI did not name the devices", false, false, true},
 	{CUPTI_ABI_ACTIVITY_KIND_CONTEXT, "CUPTI did not report which contexts use MPS", false,
-	 true},
+	 false, true},
 	{CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL, "memory pools that are trimmed or destroyed", false,
-	 false},
+	 false, false},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -94,21 +95,20 @@ int record_kinds_enable(struct tracer *tracer)
 	return result;
 }
 
+/* Returns CUPTI's result; 0 for disabling, which cannot fail. */
+static int switch_kind(const struct tracer *tracer, uint32_t kind, bool on)
+{
+	if (on)
+		return tracer->api.cuptiActivityEnable(kind);
+	tracer->api.cuptiActivityDisable(kind);
+	return CUPTI_ABI_SUCCESS;
+}
+
 void record_kinds_switch(struct tracer *tracer, bool on)
 {
-	static const uint32_t of_launches[] = {
-		CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
-		CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, CUPTI_ABI_ACTIVITY_KIND_MEMSET,
-		CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS};
-
-	for (size_t i = 0; i < sizeof(of_launches) / sizeof(of_launches[0]); i++) {
-		if (!is_wanted(tracer, of_launches[i]))
-			continue;
-		if (on)
-			tracer->api.cuptiActivityEnable(of_launches[i]);
-		else
-			tracer->api.cuptiActivityDisable(of_launches[i]);
-	}
+	for (const struct record_kind *k = kinds; k < kinds + KINDS; k++)
+		if (k->is_of_launches && is_wanted(tracer, k->kind))
+			switch_kind(tracer, k->kind, on);
 }
 
 void record_kinds_disable(struct tracer *tracer)
@@ -128,14 +128,9 @@ void record_kinds_serve(struct tracer *tracer, uint32_t probes)
 						   PROBE_BIT(memcpy_done), PROBE_BIT(memset_done)};
 
 	for (size_t i = 0; i < sizeof(probes_of_kinds) / sizeof(probes_of_kinds[0]); i++) {
-		int result = CUPTI_ABI_SUCCESS;
-
-		if (!((probes ^ tracer->probes) & probes_of_kinds[i]))
-			continue;
-		if (probes & probes_of_kinds[i])
-			result = tracer->api.cuptiActivityEnable(kinds[i].kind);
-		else
-			tracer->api.cuptiActivityDisable(kinds[i].kind);
-		tracer_notice_result(tracer, GPU_NOTICE_NOT_RECORDED, kinds[i].name, result);
+		if ((probes ^ tracer->probes) & probes_of_kinds[i])
+			tracer_notice_result(
+				tracer, GPU_NOTICE_NOT_RECORDED, kinds[i].name,
+				switch_kind(tracer, kinds[i].kind, probes & probes_of_kinds[i]));
 	}
 }
