@@ -3,9 +3,7 @@
 
 #include <stddef.h>
 #include <string.h>
-
-/* 100 %, as limits are in 1/1000 % */
-#define WHOLE 100000.0
+#include "cupti_trace/wire/trace_config.h"
 
 /* The part of the budget that windows aim at. The rest is for switching and counting. */
 #define AIMED_AT 0.75
@@ -39,9 +37,9 @@ static uint64_t mix(uint64_t n)
 void duty_schedule_init(struct duty_schedule *s, uint32_t budget, uint64_t now_ns, uint64_t wall_ns)
 {
 	memset(s, 0, sizeof(*s));
-	s->budget = AIMED_AT * budget / WHOLE;
-	s->period_ns = (uint64_t)clamp(DUTY_PERIOD_NS * 0.01 * WHOLE / budget, DUTY_LEAST_PERIOD_NS,
-				       DUTY_MOST_PERIOD_NS);
+	s->budget = AIMED_AT * budget / (double)TRACE_CONFIG_WHOLE;
+	s->period_ns = (uint64_t)clamp(DUTY_PERIOD_NS * 0.01 * TRACE_CONFIG_WHOLE / budget,
+				       DUTY_LEAST_PERIOD_NS, DUTY_MOST_PERIOD_NS);
 	s->begun_ns = now_ns;
 	s->number = wall_ns / s->period_ns;
 	s->starts_ns = (int64_t)(now_ns - wall_ns % s->period_ns);

@@ -4,6 +4,7 @@
 #include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/wire/trace_config.h"
 
 #define FIRST_CAPACITY 64u
 #define PAY_BACK_NS 200e6 /* a debt is paid back in about this time */
@@ -14,7 +15,7 @@
 void stack_sampler_init(struct stack_sampler *s, uint32_t limit, uint64_t seed, uint32_t interval,
 			uint64_t now_ns)
 {
-	*s = (struct stack_sampler){.limit = limit / (double)STACK_SAMPLER_WHOLE,
+	*s = (struct stack_sampler){.limit = limit / (double)TRACE_CONFIG_WHOLE,
 				    .random = seed,
 				    .begun_ns = now_ns,
 				    .interval = interval,

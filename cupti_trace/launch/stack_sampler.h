@@ -76,10 +76,9 @@ struct stack_sampler {
 };
 
 /*
- * Initialises. `limit` is a share of the thread's time. `seed` is not 0. `interval` is the first
- * one.
+ * Initialises. `limit` is a share of the thread's time, of TRACE_CONFIG_WHOLE. `seed` is not 0.
+ * `interval` is the first one.
  */
-#define STACK_SAMPLER_WHOLE 100000u /* all the time: limits are in thousandths of a percent */
 void stack_sampler_init(struct stack_sampler *s, uint32_t limit, uint64_t seed, uint32_t interval,
 			uint64_t now_ns);
 void stack_sampler_release(struct stack_sampler *s);

@@ -39,6 +39,9 @@
 	X(exact_stalls, "exact-stalls")     /* PC samples have their launch's id */          \
 	X(verbose, "verbose")               /* GPU_NOTICE_VERBOSE is sent */
 
+/* All the time: shares of it are in thousandths of a percent. */
+#define TRACE_CONFIG_WHOLE 100000u
+
 /* X(member, word) for each number; 0: the word is absent. */
 #define TRACE_CONFIG_NUMBERS(X)                                                             \
 	X(max_overhead,                                                                     \

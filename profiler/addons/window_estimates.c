@@ -9,8 +9,6 @@
 #include "profiler/model/work_names.h"
 #include "symbolize/util/record_set.h"
 
-_Static_assert(ESTIMATES_LEAST_WINDOWS == BATCH_MEANS_LEAST_WINDOWS, "as the table says");
-
 struct kernel_sum {
 	const char *name; /* interned, or a literal with one address */
 	struct batch_sum sum;

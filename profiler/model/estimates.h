@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include "profiler/model/result_table.h"
 
-#define ESTIMATES_LEAST_WINDOWS 10u
 #define ESTIMATES_MOST_FACTOR 3u /* limit of the factor by which sums are multiplied at the end */
 #define ESTIMATES_ALL "[all GPU work]" /* the name of the sum */
 
