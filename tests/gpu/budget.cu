@@ -18,6 +18,7 @@
 #include <map>
 #include <string>
 #include <time.h>
+#include "../workloads/gpu.h"
 
 __device__ void spin(unsigned long long ns)
 {
@@ -45,14 +46,6 @@ __global__ void tiny()
 static cudaStream_t stream;
 static std::map<std::string, long> launches;
 
-static void check(cudaError_t result)
-{
-	if (result == cudaSuccess)
-		return;
-	fprintf(stderr, "budget: %s\n", cudaGetErrorString(result));
-	exit(1);
-}
-
 static double now_s()
 {
 	timespec t;
@@ -69,7 +62,7 @@ static double now_s()
 
 static void synchronize()
 {
-	check(cudaStreamSynchronize(stream));
+	GPU_CHECK(cudaStreamSynchronize(stream));
 }
 
 static cudaGraphExec_t make_graph(int nodes, unsigned long long ns)
@@ -77,7 +70,7 @@ static cudaGraphExec_t make_graph(int nodes, unsigned long long ns)
 	cudaGraphExec_t exec;
 	cudaGraph_t graph;
 
-	check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	GPU_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
 	for (int i = 0; i < nodes; i++)
 		if (!ns)
 			tiny<<<1, 32, 0, stream>>>();
@@ -85,8 +78,8 @@ static cudaGraphExec_t make_graph(int nodes, unsigned long long ns)
 			middle<<<1, 32, 0, stream>>>(ns);
 		else
 			large<<<1, 32, 0, stream>>>(ns);
-	check(cudaStreamEndCapture(stream, &graph));
-	check(cudaGraphInstantiate(&exec, graph, 0));
+	GPU_CHECK(cudaStreamEndCapture(stream, &graph));
+	GPU_CHECK(cudaGraphInstantiate(&exec, graph, 0));
 	return exec;
 }
 
@@ -136,7 +129,7 @@ static void run_round(const char *mode, double passed, double seconds)
 	} else if (strcmp(mode, "graph") == 0) {
 		double until = now_s() + 30e-6;
 
-		check(cudaGraphLaunch(decode, stream));
+		GPU_CHECK(cudaGraphLaunch(decode, stream));
 		launches["large"] += 19;
 		launches["middle"] += 38;
 		synchronize();
@@ -144,7 +137,7 @@ static void run_round(const char *mode, double passed, double seconds)
 			;
 	} else if (strcmp(mode, "short") == 0) {
 		for (int i = 0; i < 4; i++)
-			check(cudaGraphLaunch(many, stream));
+			GPU_CHECK(cudaGraphLaunch(many, stream));
 		launches["tiny"] += 2000;
 		synchronize();
 	} else {
@@ -188,7 +181,7 @@ int main(int argc, char **argv)
 	double seconds = argc > 2 ? strtod(argv[2], nullptr) : 10;
 	double start = now_s(), now = start;
 
-	check(cudaStreamCreate(&stream));
+	GPU_CHECK(cudaStreamCreate(&stream));
 	decode = make_graph(57, 15000);
 	many = make_graph(500, 0);
 	while ((now = now_s()) - start < seconds) {

@@ -8,19 +8,12 @@
 #include <cstdlib>
 #include <sys/resource.h>
 #include <time.h>
+#include "../workloads/gpu.h"
 
 template <int N> __global__ void node(float *out, int n)
 {
 	if (n < 0)
 		out[threadIdx.x] = N;
-}
-
-static void check(cudaError_t result)
-{
-	if (result == cudaSuccess)
-		return;
-	fprintf(stderr, "graph_nodes: %s\n", cudaGetErrorString(result));
-	exit(1);
 }
 
 static double wall_s()
@@ -66,11 +59,11 @@ static cudaGraphExec_t make_graph(cudaStream_t stream, int nodes)
 	cudaGraphExec_t exec;
 	cudaGraph_t graph;
 
-	check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	GPU_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
 	for (int i = 0; i < nodes; i++)
 		add_node(stream, i);
-	check(cudaStreamEndCapture(stream, &graph));
-	check(cudaGraphInstantiate(&exec, graph, 0));
+	GPU_CHECK(cudaStreamEndCapture(stream, &graph));
+	GPU_CHECK(cudaGraphInstantiate(&exec, graph, 0));
 	return exec;
 }
 
@@ -82,15 +75,15 @@ int main(int argc, char **argv)
 	cudaStream_t stream;
 	double wall, cpu;
 
-	check(cudaStreamCreate(&stream));
+	GPU_CHECK(cudaStreamCreate(&stream));
 	exec = make_graph(stream, nodes);
-	check(cudaGraphLaunch(exec, stream));
-	check(cudaStreamSynchronize(stream));
+	GPU_CHECK(cudaGraphLaunch(exec, stream));
+	GPU_CHECK(cudaStreamSynchronize(stream));
 	wall = wall_s();
 	cpu = cpu_s();
 	for (long i = 1; i < launches; i++)
-		check(cudaGraphLaunch(exec, stream));
-	check(cudaStreamSynchronize(stream));
+		GPU_CHECK(cudaGraphLaunch(exec, stream));
+	GPU_CHECK(cudaStreamSynchronize(stream));
 	printf("%ld %.3f %.3f\n", launches * nodes, wall_s() - wall, cpu_s() - cpu);
 	return 0;
 }

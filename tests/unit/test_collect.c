@@ -786,16 +786,21 @@ static void launch_and_run(struct collect *c, struct process *p, uint32_t tid,
 	send_kernel(c, p, correlation, ns);
 }
 
-static struct collect *new_limited(uint32_t limit, uint32_t place_mask)
+static struct collect *new_target(const struct collect_options *options)
 {
-	struct collect *c = collect_new(&(struct collect_options){
-		.sample_ns = SAMPLE_NS, .place_mask = place_mask, .measure.max_overhead = limit});
+	struct collect *c = collect_new(options);
 
 	assert_non_null(c);
 	assert_non_null(collect_start_target(c, PID));
 	collect_process_event(
 		c, &(struct process_event){.time_ns = 1, .type = PROCESS_EXEC, .pid = PID});
 	return c;
+}
+
+static struct collect *new_limited(uint32_t limit, uint32_t place_mask)
+{
+	return new_target(&(struct collect_options){
+		.sample_ns = SAMPLE_NS, .place_mask = place_mask, .measure.max_overhead = limit});
 }
 
 static struct process *two_threads(struct collect *c)
@@ -841,7 +846,7 @@ static void others_stand_for_launches_without_a_stack(void **state)
  */
 static void launches_in_windows_represent_others(void **state)
 {
-	struct collect *c = collect_new(
+	struct collect *c = new_target(
 		&(struct collect_options){.sample_ns = SAMPLE_NS, .measure.budget = 1000});
 	struct gpu_event window = {.type = GPU_EVENT_WINDOW,
 				   .window = {.from_ns = 5,
@@ -853,10 +858,6 @@ static void launches_in_windows_represent_others(void **state)
 	struct process *p;
 
 	(void)state;
-	assert_non_null(c);
-	assert_non_null(collect_start_target(c, PID));
-	collect_process_event(
-		c, &(struct process_event){.time_ns = 1, .type = PROCESS_EXEC, .pid = PID});
 	p = say_hello(c, PID);
 	assert_non_null(p);
 	send_stack(c, p, 1, "known");

@@ -253,7 +253,7 @@ static void clocks_that_are_held_back(void **state)
 		 "950 MHz"},
 		{{.sm_mhz = 1980}, {.sm_mhz = 345, .is_idle = 1, .is_power_capped = 1}, NULL},
 		{{.sm_mhz = 1980}, {.sm_mhz = 1965, .is_power_capped = 1}, NULL},
-		{{.sm_mhz = 1980}, {.sm_mhz = 1410}, NULL}, /* nothing tells why */
+		{{.sm_mhz = 1980}, {.sm_mhz = 1410}, NULL}, /* no reason is known */
 		{{.sm_mhz = 0}, {.is_power_capped = 1}, NULL},
 	};
 	struct run r;
